@@ -5,8 +5,9 @@ exactly one path, whatever the signs of the weights. Without patterns the states
 `k_best` is the k-best Viterbi algorithm. Checked against enumeration in tests/decoders.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from ..errors import Errors
 from .answers import best_labels, posterior
 from .patterns import Lattice, k_best_paths, lattice_of, sample_paths
 from .problem import TUNING, KBest, Paths, Potentials, Tuning, path_score, score_of_checked
+
+Result = TypeVar("Result")
 
 
 def decode_exact(potentials: Potentials, *, tuning: Tuning = TUNING) -> Paths:
@@ -63,7 +66,7 @@ def k_best(potentials: Potentials, k: int) -> KBest:
     if k == 1:
         paths = decode_exact(potentials)
         return KBest(paths.labels[None], paths.scores.sum(keepdims=True))
-    return combine((k_best_paths(each, k) for each in _lattices(potentials)), k)
+    return combine(_of_each(potentials, partial(k_best_paths, k=k)), k)
 
 
 def combine(parts: Iterable[KBest], k: int) -> KBest:
@@ -98,8 +101,8 @@ def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> 
     """
     check_n_samples(n_samples)
     nothing = np.zeros((n_samples, 0), np.int32)
-    drawn = [sample_paths(each, n_samples, rng) for each in _lattices(potentials)]
-    return np.concatenate([nothing, *drawn], axis=1)
+    samples = _of_each(potentials, partial(sample_paths, n_samples=n_samples, rng=rng))
+    return np.concatenate([nothing, *samples], axis=1)
 
 
 def check_n_samples(n_samples: int) -> None:
@@ -110,11 +113,12 @@ def check_n_samples(n_samples: int) -> None:
         )
 
 
-def _lattices(potentials: Potentials) -> Iterator[Lattice]:
-    """The lattice of each sequence."""
+def _of_each(potentials: Potentials, walk: Callable[[Lattice], Result]) -> Iterator[Result]:
+    """A walk over the lattice of each sequence. RAISES NoPath, by its number in the batch."""
     for part in potentials.check().one_by_one():
         with part.numbered() as one:
-            yield lattice_of(one)
+            result = walk(lattice_of(one))
+        yield result
 
 
 @runtime_checkable

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders import NoPath, best_with, posterior
+from spacy_hoseq.decoders import (
+    Fired,
+    NoPath,
+    PatternTrie,
+    Potentials,
+    Weights,
+    best_with,
+    decode_exact,
+    path_score,
+    posterior,
+)
 from spacy_hoseq.decoders.choice import combine, k_best, max_marginal, sample
 from spacy_hoseq.decoders.problem import KBest, Paths, Tuning
 
@@ -260,3 +270,33 @@ def test_nothing_global_is_touched():
 def test_number_of_samples_must_be_positive(n_samples):
     with pytest.raises(ValueError, match=rf"\[HS027\] Wrong n_samples: {n_samples}"):
         sample_of(Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2])), n_samples, 0)
+
+
+EVERY_ANSWER = {
+    "decode_exact": decode_exact,
+    "k_best": lambda potentials: k_best(potentials, 2),
+    "sample": lambda potentials: sample(potentials, 2, np.random.default_rng(0)),
+    "posterior": lambda potentials: posterior(potentials).log_z,
+    "max_marginal": max_marginal,
+    "best_with": best_with,
+}
+
+
+@pytest.mark.parametrize("answer", EVERY_ANSWER)
+def test_a_sequence_without_a_path_is_named_by_its_number_in_the_batch(answer):
+    potentials = Potentials(
+        np.zeros((4, 2)), Weights(np.full((2, 2), -np.inf)), np.array([1, 1, 2])
+    )
+    with pytest.raises(NoPath, match=r"\[HS023\] Sequence 2 "):
+        EVERY_ANSWER[answer](potentials)
+
+
+@pytest.mark.parametrize("node", [-1, 0, 3, 4])
+def test_single_labels_that_fire_are_refused(node):
+    """They are no patterns: a decoder that looks at patterns alone would leave their weight out."""
+    weights = Weights(np.zeros((5, 5)), PatternTrie([(0, 1)], 5))
+    fired = Fired(np.array([0]), np.array([node]), np.array([5.0]))
+    potentials = Potentials(np.array([[0.0, 1, 0, 0, 0]]), weights, np.array([1]), fired)
+    for answer in (*EVERY_ANSWER.values(), lambda p: path_score(p, np.array([1]))):
+        with pytest.raises(ValueError, match=rf"\[HS027\] Wrong fired node: {node}\."):
+            answer(potentials)

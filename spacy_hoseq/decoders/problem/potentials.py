@@ -225,7 +225,7 @@ class Potentials(NamedTuple):
         if self.edge_scores is not None:
             check_edge_scores(self.edge_scores, self.scores.shape)
         if self.fired is not None:
-            check_finite(self.weights, self.fired.nodes, self.fired.weights)
+            check_fired(self.weights, self.fired)
         if self.configurations is not None:
             check_configurations(self.configurations, self.lengths, self.scores.shape[1])
         return self
@@ -315,17 +315,21 @@ def check_weights(weights: Weights) -> None:
         check_finite(weights, np.arange(len(weights.trie)), weights.node_weights)
 
 
-def check_finite(weights: Weights, nodes: Ints, of_nodes: Floats) -> None:
+def check_fired(weights: Weights, fired: Fired) -> None:
+    """RAISES ValueError [HS020]: as `check_finite`; [HS027]: a node that is no label pattern."""
+    node = int(fired.nodes.min(initial=len(weights.trie)))
+    if node < weights.n_labels:
+        expected = f"nodes of patterns of two labels or more, {weights.n_labels} and above"
+        raise ValueError(Errors.HS027.format(name="fired node", value=node, expected=expected))
+    check_finite(weights, fired.nodes, fired.weights)
+
+
+def check_finite(weights: Weights, nodes: Ints, node_weights: Floats) -> None:
     """RAISES ValueError [HS020]: a weight of a label pattern is NaN or infinite."""
-    bad = np.flatnonzero(~np.isfinite(of_nodes))
+    bad = np.flatnonzero(~np.isfinite(node_weights))
     if len(bad):
-        raise ValueError(
-            Errors.HS020.format(
-                name=f"weight of pattern {weights.trie.string(int(nodes[bad[0]]))}",
-                n=len(bad),
-                size=len(of_nodes),
-            )
-        )
+        name = f"weight of pattern {weights.trie.string(int(nodes[bad[0]]))}"
+        raise ValueError(Errors.HS020.format(name=name, n=len(bad), size=len(node_weights)))
 
 
 class PotentialsGradient(NamedTuple):

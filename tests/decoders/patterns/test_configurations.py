@@ -42,6 +42,21 @@ class TestConfigurations(DecoderContract):
         return decode_any_sign(case.potentials(), tuning=tuning)
 
 
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 31, 32, 33])
+@pytest.mark.parametrize("label", [0, 1])
+def test_as_many_open_configurations_as_a_word_has_bits(n, label):
+    """The last of them tells the two states of the first token apart, and pays more than the other label is ahead."""
+    any_label = frozenset({0, 1})
+    spans = [(0, (any_label,) * 3, 1.0)] * (n - 1)
+    spans.append((0, (frozenset({label}), any_label, any_label), 5.0))
+    scores = np.zeros((3, 2))
+    scores[0, 1 - label] = 1.0
+    case = Case(scores, np.zeros((2, 2)), np.array([3]), configurations=tuple(spans))
+    paths = decode_any_sign(case.potentials())
+    assert (paths.labels[0], paths.scores.tolist()) == (label, [n + 4])
+    assert n_states(case)[0] == 2
+
+
 @given(case=cases(signed=True, max_sequences=1, configurations=6, max_tokens=5, forbidden=False))
 def test_states_are_the_classes_that_labellings_fall_into(case):
     """(longest match, configurations that go on and are matched so far), over all permitted labellings."""

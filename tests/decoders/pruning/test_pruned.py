@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem import TUNING
+from spacy_hoseq.decoders.problem import TUNING, Tuning
 from spacy_hoseq.decoders.pruning import pruned as pruning
 from spacy_hoseq.decoders.pruning.pruned import open_windows
 
@@ -84,6 +84,31 @@ def test_strong_patterns_among_sure_tokens(case, seed):
     case = replace(case, scores=scores, patterns=strong)
     expected = unpruned(case, decode_with_patterns)
     assert_same(decode(case), expected)
+
+
+@pytest.mark.parametrize("max_length", [2, 3, 4, 5])
+@pytest.mark.parametrize("open_first", [True, False])
+def test_windows_hold_all_of_a_pattern_with_one_open_token(max_length, open_first):
+    """The pattern decides for label 1, and all its other tokens are decided: the window needs them to the last."""
+    pattern = (*[0] * (max_length - 1), 1)
+    scores = np.tile([[100.0, 0.0]], (max_length + 4, 1))
+    at = 2 if open_first else max_length + 1
+    scores[at] = 1.0, 0.0
+    pattern = pattern[::-1] if open_first else pattern
+    case = Case(scores, np.zeros((2, 2)), np.array([len(scores)]), ((pattern, 3.0),))
+    assert np.flatnonzero(decode(case).labels).tolist() == [at]
+
+
+@given(case=cases(max_sequences=4, rounded=True, max_labels=4), n=st.sampled_from([1, 3, 20, 200]))
+def test_ties_do_not_depend_on_tuning(case, n):
+    """Among labellings of equal score, too: patterns and scores are integers."""
+    expected = unpruned(case, lambda case: decode_exact(case.potentials()))
+    for tuning in (
+        Tuning(pair_cells=n),
+        Tuning(history_cells=n, column_cells=n, min_columns=1, arc_cells=n, sum_cells=n),
+    ):
+        paths = decode_exact(case.potentials(), tuning=tuning)
+        assert paths.labels.tolist() == expected.labels.tolist()
 
 
 def test_bound_counts_patterns_that_need_the_label():
