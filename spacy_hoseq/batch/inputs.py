@@ -5,7 +5,6 @@ What cannot be read is a Problem; all other rows are read. The bounds of parts d
 alone, so a job writes the same files with any number of processes, and after any interruption.
 """
 
-import csv
 import glob
 import io
 import json
@@ -14,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
-from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,13 +26,13 @@ from ..errors import Errors
 from ..readers.docs import sentences_to_doc
 from ..readers.files import Line, find_files, read_lines
 from ..readers.formats.recognised import read_corpus
+from ..readers.rows import json_rows, parquet_rows, table_rows
 from ..readers.sentences import Problem
 from ..readers.settings import Settings
 from .annotator import CHARACTERS_PER_ROW, is_text
 
 STANDARD = "-"  # standard input
 MIN_CHARACTERS_PER_PART = 30_000  # if there are more
-csv.field_size_limit(10_000_000)  # characters; a quote that does not end costs no more
 
 
 class InputOptions(NamedTuple):
@@ -200,50 +198,43 @@ def read_text(path: Path, data: Any, options: InputOptions) -> Items:
 
 def read_json_lines(path: Path, data: Any, options: InputOptions) -> Items:
     """A row for each object; empty lines are passed over. Ids that are no strings stay JSON."""
-    for line in _lines(path, data):
-        if isinstance(line, Problem):
-            yield line
+    expected = f'an object with a string "{options.text}"'
+    for entry in json_rows(path, _lines(path, data), expected, lists=False):
+        if isinstance(entry, Problem):
+            yield entry
             continue
-        try:
-            fields = json.loads(line.text)
-            text = fields[options.text]
-        except (KeyError, RecursionError, TypeError, ValueError):
-            text = None
-        if isinstance(text, str):
-            own = fields.get(options.id)
-            is_written = own is None or isinstance(own, str)
-            yield line.number, text, own if is_written else json.dumps(own)
-        else:
-            expected = f'an object with a string "{options.text}"'
-            yield Problem(path, line.number, line.text[:200], expected)
+        fields = entry.value
+        text = fields.get(options.text) if isinstance(fields, dict) else None
+        if not isinstance(text, str):
+            yield Problem(path, entry.number, entry.text[:200], expected)
+            continue
+        own = fields.get(options.id)
+        if own is not None and not isinstance(own, str):
+            own = json.dumps(own)
+        yield entry.number, text, own
 
 
 def read_delimited(path: Path, data: Any, options: InputOptions, delimiter: str = ",") -> Items:
     """A table of text, as `csv` reads it: the first row names the columns."""
-    with io.TextIOWrapper(data, "utf-8-sig", "surrogateescape", newline="") as lines:
-        rows = csv.reader(lines, delimiter=delimiter, strict=True)
-        names = next(rows, [])
-        _check_columns(names, options)
-        number = 0
-        while number <= rows.line_num:
-            number = rows.line_num + 1
-            try:
-                cells = next(rows, [])
-            except csv.Error as error:
-                actual = f"{error} (lines {number} to {rows.line_num})"
-                yield Problem(path, number, actual, "cells in quotes that end")
-                continue
-            if len(cells) == len(names):
-                fields = dict(zip(names, cells, strict=True))
-                yield number, fields[options.text], fields.get(options.id)
-            elif cells:
-                expected = f"{len(names)}, as in the first line"
-                yield Problem(path, number, f"{len(cells)} cells", expected)
+    rows = table_rows(path, data, "utf-8", delimiter, strict=True)
+    header = next(rows, None)
+    if isinstance(header, Problem):
+        raise ValueError(header.actual)
+    names = header.value if header else []
+    _check_columns(names, options)
+    for entry in rows:
+        if isinstance(entry, Problem):
+            yield entry
+        elif len(entry.value) == len(names):
+            fields = dict(zip(names, entry.value, strict=True))
+            yield entry.number, fields[options.text], fields.get(options.id)
+        elif entry.value:
+            expected = f"{len(names)}, as in the first line"
+            yield Problem(path, entry.number, f"{len(entry.value)} cells", expected)
 
 
 def read_parquet(path: Path, data: Any, options: InputOptions) -> Items:
     """A row for each row; where the text is null, it is None."""
-    number = 0
     with pq.ParquetFile(data) as file:
         schema = file.schema_arrow
         _check_columns(schema.names, options)
@@ -251,11 +242,11 @@ def read_parquet(path: Path, data: Any, options: InputOptions) -> Items:
         if not is_text(kind):
             raise ValueError(f'the column "{options.text}" has the type {kind}')
         columns = [name for name in (options.text, options.id) if name in schema.names]
-        for batch in file.iter_batches(1000, columns=columns):
-            texts, *ids = (_strings(batch.column(name)) for name in columns)
-            for text, own in zip(texts, ids[0] if ids else repeat(None), strict=False):
-                number += 1
-                yield number, text, own
+        for entry in parquet_rows(path, file, columns, as_text=True):
+            if isinstance(entry, Problem):
+                yield entry
+            else:
+                yield entry.number, entry.value[options.text], entry.value.get(options.id)
 
 
 def read_docs(path: Path, data: Any, options: InputOptions) -> Items:
@@ -285,15 +276,6 @@ def _check_columns(names: Sequence[str], options: InputOptions) -> None:
     """Check the columns of a table. RAISES ValueError: there is no text, or a column twice."""
     if names.count(options.text) != 1 or names.count(options.id) > 1:
         raise ValueError(f'"{options.text}" is not once among the columns {", ".join(names)}')
-
-
-def _strings(column: pa.Array) -> list[str | None]:
-    """Values of any column as strings; bytes that are no UTF-8 as surrogates."""
-    try:
-        values = column.cast(pa.string()).cast(pa.binary()).to_pylist()
-    except pa.ArrowException:  # a list, or an object
-        return [None if value is None else str(value) for value in column.to_pylist()]
-    return [None if value is None else value.decode("utf8", "surrogateescape") for value in values]
 
 
 FORMATS: dict[str, Callable[[Path, Any, InputOptions], Items]] = {

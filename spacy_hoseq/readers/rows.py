@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # optional
     import pyarrow.parquet
 
 T = TypeVar("T")
+MAX_CELL_CHARACTERS = 10_000_000  # what a quote that does not end costs
 
 
 class Entry(NamedTuple):
@@ -64,19 +65,22 @@ def json_rows(
     if lists and isinstance(first, Line) and first.text.lstrip().startswith("["):
         together = list(lines)
         try:
-            values = json.loads("\n".join(line.text for line in together if isinstance(line, Line)))
+            values = json.loads(
+                "\n".join(line.text for line in together if isinstance(line, Line)), strict=False
+            )
         except (RecursionError, ValueError):
             values = None  # a list in each line
         if isinstance(values, list) and values and not isinstance(values[0], str):
             yield from map(Entry, range(1, len(values) + 1), values)
             return
         lines = iter(together)
+    decode = json.JSONDecoder(strict=False).decode  # control characters are read, too
     for line in lines:
         if isinstance(line, Problem):
             yield line
         elif line.text.strip():
             try:
-                yield Entry(line.number, json.loads(line.text, strict=False), line.text)
+                yield Entry(line.number, decode(line.text), line.text)
             except (RecursionError, ValueError):
                 yield Problem(path, line.number, line.text[:200], expected)
 
@@ -86,8 +90,7 @@ def table_rows(
 ) -> Iterator[Entry | Problem]:
     """The rows of a table of text as lists of cells, the header first; an empty line has no cells.
     Bytes that are no text become surrogates. strict (bool): quotes must be those of CSV."""
-    # a quote that does not end costs no more than so many characters
-    csv.field_size_limit(max(csv.field_size_limit(), 10_000_000))
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_CHARACTERS))
     with io.TextIOWrapper(data, encoding, "surrogateescape", newline="") as file:
         lines = chain([file.readline().removeprefix(MARK)], file)
         rows = csv.reader(lines, delimiter=delimiter, strict=strict)

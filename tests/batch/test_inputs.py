@@ -25,6 +25,7 @@ from spacy_hoseq.batch.inputs import (  # noqa: E402
     parts_of,
     rows_of,
 )
+from spacy_hoseq.readers import rows as shared_rows  # noqa: E402
 from spacy_hoseq.readers.sentences import Problem  # noqa: E402
 
 PLAIN = InputOptions()
@@ -140,6 +141,7 @@ def test_a_quote_that_does_not_end(tmp_path, monkeypatch, end, n):
     assert [text for _, text in texts(path)] == ["good", *["last"] * n]
     line, actual = problems(path)[0]
     assert line == 3 and f"(lines 3 to {4 + n})" in actual
+    monkeypatch.setattr(shared_rows, "MAX_CELL_CHARACTERS", 1000)
     before = csv.field_size_limit(1000)
     try:
         path.write_bytes(b'id,text\n1,"stray\n' + b"2,good\n" * 5000)
