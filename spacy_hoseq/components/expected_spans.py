@@ -26,7 +26,14 @@ from ..arrays import Floats, Ints, Mask, distinct
 from ..chunks import LETTERS, Chunks, grammar
 from ..decoders.answers import Posterior
 
-Chunk = tuple[int, int, str, float]  # first word, words, type, probability
+
+class Chunk(NamedTuple):
+    """first: word. size: number of words. probability: that exactly this chunk is there."""
+
+    first: int
+    size: int
+    type: str
+    probability: float
 
 
 class GrowingTags(NamedTuple):
@@ -94,7 +101,7 @@ def probable_chunks(
         labels = growing.complete(kind, size).reshape(-1)
         p = posterior.segments(first, sizes, labels, growing.continues)
         for i in np.flatnonzero((p >= least) & (p > 0)).tolist():
-            yield int(first[i]), size, growing.types[kind[i]], min(1.0, float(p[i]))
+            yield Chunk(int(first[i]), size, growing.types[kind[i]], min(1.0, float(p[i])))
         fits = np.flatnonzero(first + size < ends)
         labels = growing.unfinished(kind.take(fits), size).reshape(-1)
         p = posterior.segments(first.take(fits), sizes.take(fits), labels)
@@ -112,10 +119,10 @@ def best_chunks(chunks: Iterable[Chunk], threshold: float) -> list[Chunk]:
     # the sum, and the last chunk.
     ends = [0]
     best = [0.0]
-    last: list[Chunk] = [(0, 0, "", 0.0)]
-    for chunk in sorted(chunks, key=lambda chunk: chunk[0] + chunk[1]):
-        end = chunk[0] + chunk[1]
-        value = best[bisect_right(ends, chunk[0]) - 1] + chunk[3] - threshold
+    last = [Chunk(0, 0, "", 0.0)]
+    for chunk in sorted(chunks, key=lambda chunk: chunk.first + chunk.size):
+        end = chunk.first + chunk.size
+        value = best[bisect_right(ends, chunk.first) - 1] + chunk.probability - threshold
         if value > best[-1]:
             # of several chunks with one end, the best makes the step
             if ends[-1] == end:
@@ -128,7 +135,7 @@ def best_chunks(chunks: Iterable[Chunk], threshold: float) -> list[Chunk]:
     step = len(ends) - 1
     while step:
         chosen.append(last[step])
-        step = bisect_right(ends, last[step][0]) - 1
+        step = bisect_right(ends, last[step].first) - 1
     return chosen[::-1]
 
 
@@ -139,8 +146,7 @@ def expected_chunks(
     # with a threshold of 0, each pair of words would be a candidate: none is below 0.001
     candidates = probable_chunks(posterior, tags, representation, max(threshold, 0.001))
     chosen = best_chunks(candidates, threshold)
-    first = np.array([chunk[0] for chunk in chosen], np.intp)
-    sizes = np.array([chunk[1] for chunk in chosen], np.intp)
-    types = [chunk[2] for chunk in chosen]
-    probabilities = np.array([chunk[3] for chunk in chosen], float)
-    return Chunks(first, first + sizes, types), probabilities
+    bounds = np.array([(chunk.first, chunk.first + chunk.size) for chunk in chosen], np.intp)
+    first, end = bounds.reshape(-1, 2).T
+    types = [chunk.type for chunk in chosen]
+    return Chunks(first, end, types), np.array([chunk.probability for chunk in chosen], float)

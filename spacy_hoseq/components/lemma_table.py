@@ -4,6 +4,8 @@ Words of one form and analysis have one lemma wherever they stand, if no feature
 words. Texts repeat their words, so bulk text takes two thirds of the time.
 """
 
+from typing import Any
+
 import numpy as np
 from spacy.attrs import IDS, ORTH
 from spacy.tokens import Doc
@@ -83,19 +85,21 @@ class LemmaTable:
         doc.from_array(columns[1:], np.stack(analysis, axis=1))  # type: ignore[arg-type]
         docs = words_of([doc])
         scores = SparseScorer(self._model.layers[0]).fresh_scores(docs)
-        permitted = None if self._dictionary is None else self._dictionary.allowed(docs)
-        if permitted is None:
-            best = scores.argmax(axis=1)
-        else:
+        permitted = None  # all
+        best = scores.argmax(axis=1)
+        if self._dictionary is not None:
+            permitted = self._dictionary.allowed(docs)
             best = np.where(permitted, scores, -np.inf).argmax(axis=1)
         # The best of all labels mostly fits, and then it is the best of those that fit. To look for
         # all that fit takes longer than to score, so it is done for the other types only.
         scripts = self._candidates.scripts
-        pairs = enumerate(zip(words, best.tolist(), strict=True))
-        misfits = [i for i, (word, y) in pairs if scripts[y].applied(word) is None]
+        misfits = []
+        for i, (word, label_id) in enumerate(zip(words, best.tolist(), strict=True)):
+            if scripts[label_id].applied(word) is None:
+                misfits.append(i)
         if misfits:
             fitting = self._candidates.fitting([words[i] for i in misfits])
             dictionary = None if permitted is None else permitted[misfits]
-            allowed = intersection(fitting, dictionary)
+            allowed: Any = intersection(fitting, dictionary)
             best[misfits] = np.where(allowed, scores[misfits], -np.inf).argmax(axis=1)
         return best

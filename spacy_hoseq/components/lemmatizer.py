@@ -89,11 +89,13 @@ class HoseqLemmatizer(HoseqTagger):
         for form, lemmas in (lexicon or {}).items():
             scripts = entries.setdefault(form, set())
             scripts.update(label_of(form, lemma) for lemma in lemmas if lemma)
+        # the lexicon must not forbid what the training data have
         if entries:
             for form, script in self.target.scripts_in(examples):
                 if form in entries:
                     entries[form].add(script)
         names = set(self.target.labels_in(examples) if labels is None else labels)
+        # a form without scripts is not limited
         dictionary = {}
         for form, scripts in entries.items():
             names |= scripts
@@ -140,9 +142,10 @@ class HoseqLemmatizer(HoseqTagger):
         return intersection(self.candidates.allowed(docs), others)
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
-        columns = self._lemma_table.columns if labels_alone and any(map(len, docs)) else None
+        columns = self._lemma_table.columns
+        # a lemma that is set already constrains one token, not all of its type
         is_preset = preset and not self.cfg["overwrite"] and self.target.are_set(docs)
-        if columns is None or is_preset:
+        if columns is None or is_preset or not labels_alone or not any(map(len, docs)):
             return super()._read(docs, preset=preset, labels_alone=labels_alone)
         label_ids = self._lemma_table.labels(docs, columns)
         why = "labels alone were asked for"

@@ -102,6 +102,7 @@ class HoseqMorphologizer(HoseqTagger):
         labels: from `spacy init labels`, of this component or spaCy's.
         tag_dictionary: labels, also as "NOUN|Case=Nom|Number=Sing".
         """
+        # the labels of spaCy's morphologizer are the keys of two mappings
         if isinstance(labels, Mapping):
             labels = list(labels["morph"])
         entries: dict[str, list[str]] = {}

@@ -58,6 +58,7 @@ def intersection(first: Mask | None, second: Mask | None) -> Mask | None:
         return second
     if second is None:
         return first
+    # labels that are set already, say, and a dictionary that knows none of them
     both = first & second
     return np.where(both.any(axis=1, keepdims=True), both, first)
 
@@ -105,6 +106,7 @@ class Reading:
         potentials = self.potentials
         if self.decoder is decode_exact or not len(potentials.scores):
             return best_labels(potentials)
+        # a decoder from outside may return anything
         labels = np.asarray(self.decoder(potentials).labels)
         if not is_permitted(potentials, labels):
             size = {"n_tokens": len(potentials.scores), "n_labels": potentials.scores.shape[1]}

@@ -39,15 +39,15 @@ class ComponentTexts(TrainingTexts):
         self.gold = gold
         self._component = component
         self._examples = examples
+        self._predicted = [eg.predicted for eg in examples]
         self._nlp = nlp
 
     def docs(self) -> Iterator[list[Doc]]:
-        return _batches([eg.predicted for eg in self._examples])
+        return _batches(self._predicted)
 
     def annotated(self) -> list[Iterator[list[Doc]]]:
         references = [eg.reference for eg in self._examples]
-        predicted = [eg.predicted for eg in self._examples]
-        copies = after_earlier_components(predicted, self._nlp, self._component)
+        copies = after_earlier_components(self._predicted, self._nlp, self._component)
         return [_batches(references), _batches(copies)]
 
     def upstream(self, source: Model[list[Doc], Any]) -> Iterator[tuple[list[Doc], UpstreamLabels]]:
@@ -55,24 +55,26 @@ class ComponentTexts(TrainingTexts):
         certain, or if there are none, its predictions. RAISES ValueError [HS102]: it is missing,
         comes later, or cannot be listened to."""
         if not isinstance(source, MarginalListener):
-            yield from _predicted(source, self.docs())
+            yield from _with_predictions(source, self.docs())
             return
+        # only now is the pipeline complete
         if source.takes_any:
             link_anew(self._component, source, self._nlp)
         if source.is_unlinked:
             return
         tagger = upstream_of(self._component, source, self._nlp)
+        # a threshold on probabilities means little where these are not calibrated
         if source.threshold and not tagger.is_calibrated:
             name = self._component.name
             reader = f'"{name}", which listens with the threshold {source.threshold}'
             warn_uncalibrated(tagger, reader)
-        predicted = [eg.predicted for eg in self._examples]
         gold = tagger.gold_ids(self._examples)
         if (gold < 0).all():
-            copies = list(tagger.pipe(after_earlier_components(predicted, self._nlp, tagger)))
-            yield from _predicted(source, _batches(copies))
+            # this corpus has no labels for the tagger, which was trained on another
+            copies = after_earlier_components(self._predicted, self._nlp, tagger)
+            yield from _with_predictions(source, _batches(list(tagger.pipe(copies))))
             return
-        for batch, ids in batches_with(predicted, gold):
+        for batch, ids in batches_with(self._predicted, gold):
             certain = certain_labels(ids, sequence_lengths(batch))
             yield batch, upstream_labels(certain, tagger.tags, 0.0)
 
@@ -106,6 +108,7 @@ def link_anew(component: Any, listener: MarginalListener, nlp: Language | None) 
     earlier = before(component, nlp)
     if listener.upstream_name not in earlier:
         listener.unlink()
+        # each tagger links the unlinked listeners that it finds, so the first one takes it
         for pipe in earlier.values():
             if hasattr(pipe, "find_listeners"):
                 pipe.find_listeners(component)
@@ -160,6 +163,7 @@ def cite_tables(nlp: Language, tables: set[str]) -> None:
 def after_earlier_components(docs: list[Doc], nlp: Language | None, component: object) -> list[Doc]:
     """The words of copies of the docs, annotated by the components before this one that are enabled,
     or annotate in training: `spacy train` disables the frozen ones in initialization."""
+    # with white space, which components before may need
     copies = [original_of(doc).copy() for doc in docs]
     if nlp is not None:
         annotating = {*nlp.pipe_names, *nlp.config["training"]["annotating_components"]}
@@ -186,10 +190,11 @@ def batches_with(docs: list[Doc], ids: AnyInts) -> Iterator[tuple[list[Doc], Any
 
 
 def _batches(docs: Sequence[Doc]) -> Iterator[list[Doc]]:
+    # the features of so many docs are counted together: enough for arrays, few enough for memory
     return minibatch(docs, 1000)
 
 
-def _predicted(
+def _with_predictions(
     source: Model[list[Doc], Any], batches: Iterator[list[Doc]]
 ) -> Iterator[tuple[list[Doc], UpstreamLabels]]:
     for batch in batches:

@@ -141,7 +141,7 @@ def test_impossible_settings_of_the_class(settings, code):
 
 
 NEEDED = {
-    "arrays", "chunks", "components", "decoders", "errors", "features", "kept", "lazy_names", "layers", "learning",
+    "arrays", "caches", "chunks", "components", "decoders", "errors", "features", "lazy_names", "layers", "learning",
     "messages", "patterns", "scorers", "words",
 }  # fmt: skip
 OTHERS = {

@@ -97,10 +97,8 @@ class ChunkTags(Target):
         """Gold tags of the predicted tokens; 0 also at tokens of chunks that do not begin and end
         with a token. RAISES ValueError [HS083]."""
         values = self.read(example.reference)
-        words, gold_words = (
-            doc.to_array(["ORTH"]) for doc in (example.predicted, example.reference)
-        )
-        if np.array_equal(words, gold_words):
+        words = example.predicted.to_array(["ORTH"])
+        if np.array_equal(words, example.reference.to_array(["ORTH"])):
             return values
         aligned_spans: list[Span] = []
         unknown = set(np.flatnonzero(values == 0).tolist())  # tokens of the reference
@@ -118,6 +116,7 @@ class ChunkTags(Target):
         """Tags permitted beside entities that are set already (N, L): those of these entities and
         what can follow them; no chunk on blocked tokens, nor on an entity whose type is unknown or
         that crosses sentences."""
+        # most Docs have none: their columns are known already, their entities are not
         is_annotated = any(map(np.any, values_of(docs, self.columns)))
         if not is_annotated or not any(doc.ents or blocked_spans(doc) for doc in docs):
             return None
@@ -142,6 +141,7 @@ class ChunkTags(Target):
             doc.spans[self.spans_key] = SpanGroup(doc, name=self.spans_key, spans=together)
         if self.with_entities and (doc.ents or not in_group):
             removed = [entity for entity in doc.ents if entity.end > first and entity.start < end]
+            # tokens of entities that were removed are outside; all others stay as they are
             freed = (_tokens_of(removed) | set(range(first, end))) - _tokens_of(spans)
             outside = [doc[i : i + 1] for i in sorted(freed)]
             doc.set_ents(spans, outside=outside, default="unmodified")
@@ -174,6 +174,7 @@ class ChunkTags(Target):
                 entities: list[Span] = []
                 blocked: list[Span] = []
                 if not overwrite:
+                    # entities do not overlap
                     entities = list(doc.ents)
                     blocked = blocked_spans(doc)
                     occupied = _tokens_of(entities) | _tokens_of(blocked)
@@ -198,6 +199,7 @@ class ChunkTags(Target):
     def _check(self, doc: Doc, spans: Sequence[Span]) -> None:
         """RAISES ValueError [HS083]: spans that are no chunks."""
         starts = sentence_starts(doc)
+        # spaCy keeps a group in the order in which its spans were added
         before = 0  # end of the span before
         for span in sorted(spans, key=lambda span: (span.start, span.end)):
             problem = ""
@@ -217,9 +219,8 @@ class ChunkTags(Target):
     def _values(self, doc: Doc, spans: Sequence[Span]) -> Keys:
         """Tags of spans that do not overlap, as string-store ids (len(doc),)."""
         ordered = sorted(spans, key=_start_of)
-        firsts = np.array([span.start for span in ordered], np.intp)
-        ends = np.array([span.end for span in ordered], np.intp)
-        chunks = Chunks(firsts, ends, [span.label_ for span in ordered])
+        bounds = np.array([(span.start, span.end) for span in ordered], np.intp).reshape(-1, 2)
+        chunks = Chunks(bounds[:, 0], bounds[:, 1], [span.label_ for span in ordered])
         tags = write_chunks(chunks, len(doc), self.representation)
         ids = {tag: doc.vocab.strings.add(tag) for tag in set(tags)}
         return np.array([ids[tag] for tag in tags], np.uint64)

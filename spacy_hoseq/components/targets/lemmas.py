@@ -169,6 +169,7 @@ class Script(NamedTuple):
 def label_of(form: str, lemma: str) -> str:
     """The label of the shortest script that makes this lemma of this form; of several, of the one
     of the first case."""
+    # `min` takes the first of several
     scripts = [_between(case, changed(form), lemma) for case, changed in CASES.items()]
     return min(scripts, key=lambda script: sum(map(len, script[1:5]))).label
 
@@ -222,6 +223,7 @@ class Candidates:
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
         """Labels that fit the tokens of the docs (N, L)."""
+        # words repeat, so each type is looked up once
         orths, _ = words_and_lengths(docs)
         types, type_of = np.unique(orths, return_inverse=True)
         return self.fitting([docs[0].vocab.strings[orth] for orth in types.tolist()])[type_of]
@@ -281,6 +283,7 @@ class _CaseIndex:
         left between both ends."""
         if base in self.forms:
             yield self.forms[base]
+        # beginning and ending do not meet, so a stem stays
         for end in range(len(base)):
             endings = self.beginnings.get(base[:end])
             if endings is None:

@@ -140,9 +140,8 @@ def _row(analysis: Analysis, vocab: Any) -> list[int]:
 
 def _extended(doc: Doc, before: int, new: int, overwrite: bool) -> int:
     """The union of two sets of features (ids of strings): `overwrite` says which value counts."""
-    old_features, new_features = (
-        Morphology.feats_to_dict(doc.vocab.strings[key]) for key in (before, new)
-    )
+    old_features = Morphology.feats_to_dict(doc.vocab.strings[before])
+    new_features = Morphology.feats_to_dict(doc.vocab.strings[new])
     union = {**new_features, **old_features}
     if overwrite:
         union.update(new_features)
@@ -154,10 +153,10 @@ def _fitting(labels: tuple[str, ...], texts: tuple[str, ...], extend: bool) -> M
     """Labels that can be at a token with POS, MORPH (and TAG); all if there are none. A tag that no
     label has constrains nothing."""
     label_features = [features_of(label) for label in labels]
-    before = features_of(label_of(*texts))
+    before = dict(features_of(label_of(*texts)))
     morph = before.keys() - {"POS", "TAG"}
     if not any(features.get("TAG") == before.get("TAG") for features in label_features):
-        before = {name: value for name, value in before.items() if name != "TAG"}
+        before.pop("TAG", None)
 
     def fits(features: dict[str, str]) -> bool:
         if texts[1] and not extend and features.keys() - {"POS", "TAG"} != morph:
@@ -169,6 +168,7 @@ def _fitting(labels: tuple[str, ...], texts: tuple[str, ...], extend: bool) -> M
                 return False
         return True
 
+    # annotation that no label fits, such as that of another tagset, is left out of account
     mask = np.array([fits(features) for features in label_features])
     return mask if mask.any() else ~mask
 
@@ -191,7 +191,7 @@ def features_of(label: str) -> dict[str, str]:
     try:
         features = dict(Morphology.feats_to_dict(label))
     except ValueError:
-        features = {"POS": "?"}
+        features = {"POS": "?"}  # refused below, as other strings are
     if features.get("POS", "") not in PARTS_OF_SPEECH:
         names = ", ".join(filter(None, PARTS_OF_SPEECH))
         expected = f"Feature=Value|...|POS=NOUN, where POS is one of {names}"
@@ -223,7 +223,10 @@ def costs_of(labels: tuple[str, ...]) -> Floats32:
     """Cost of each pair of labels, [right, wrong] (L, L) float32."""
     features = [set(named_features(label)) for label in labels]
     sizes = np.array([*map(len, features)], np.float32)
-    shared = np.array([[len(one & other) for other in features] for one in features], np.float32)
+    shared = np.zeros((len(labels), len(labels)), np.float32)
+    for i, one in enumerate(features):
+        for j, other in enumerate(features):
+            shared[i, j] = len(one & other)
     differences = (sizes[:, None] + sizes) / 2 - shared  # exact: halves of small integers
     costs: Floats32 = np.asarray((1 + np.minimum(differences, 3)) / 2, np.float32)
     costs[differences == 0] = 0

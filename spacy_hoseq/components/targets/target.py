@@ -129,6 +129,7 @@ class Target(Protocol):
         WARNS [HW001]: labels that are not in the table, unless new text has some."""
         values = np.concatenate([np.zeros(0, np.uint64), *map(self.aligned, examples)])
         rows = table.rows(values)
+        # the last row, which permits everything, is that of unknown labels and of none
         unknown = values[(rows == len(table.masks) - 1) & (values != 0)]
         if len(unknown) and self.expects_all:
             names = sorted({_string_of(key, examples) for key in set(unknown.tolist())})
@@ -147,6 +148,7 @@ class Target(Protocol):
 
     def forget_words(self) -> None:
         """Empty the caches that hold strings of words (at the end of a memory zone)."""
+        return None
 
     def preset(self, docs: Sequence[Doc], table: LabelTable) -> Mask | None:
         """Labels permitted beside what is set on the docs already (N, L); None = all."""
@@ -182,7 +184,7 @@ def _string_of(key: int, examples: Sequence[Example]) -> str:
     """The string of an id. The docs may have several vocabularies: the first that knows it."""
     for example in examples:
         for doc in (example.reference, example.predicted):
-            if key in doc.vocab.strings:
+            if key in doc.vocab.strings:  # type: ignore[operator]
                 return str(doc.vocab.strings[key])
     return str(key)
 
@@ -194,6 +196,7 @@ def word_examples(given: Iterable[Example], method: str = "gold") -> tuple[list[
     validate_examples(examples, method)
     predicted = words_of([eg.predicted for eg in examples])
     references = words_of([eg.reference for eg in examples])
+    # docs without white space are the same objects
     for i, (x, y) in enumerate(zip(predicted, references, strict=True)):
         if x is not examples[i].predicted or y is not examples[i].reference:
             examples[i] = Example(x, y)

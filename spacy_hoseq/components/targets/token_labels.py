@@ -123,7 +123,8 @@ class TokenLabels(Target):
         """Gold labels of the predicted tokens; 0 where missing, or where a token does not align to
         one label."""
         gold = self.read(example.reference)
-        words, gold_words = (doc.to_array([ORTH]) for doc in (example.predicted, example.reference))
+        words = example.predicted.to_array([ORTH])
+        gold_words = example.reference.to_array([ORTH])
         if np.array_equal(words, gold_words):
             return gold
         if self.attribute == "sent_start":
@@ -235,4 +236,7 @@ def texts_of(doc: Doc, columns: Columns) -> "list[list[str]]":
     """The strings of each token in some columns of `doc.to_array`, "" where nothing is set."""
     strings = doc.vocab.strings
     rows: Any = doc.to_array(columns).reshape(-1, len(columns)).tolist()
-    return [[strings[key] if key else "" for key in row] for row in rows]
+    texts = []
+    for row in rows:
+        texts.append([strings[key] if key else "" for key in row])
+    return texts
