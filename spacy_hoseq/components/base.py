@@ -135,7 +135,7 @@ class SequenceComponent(SavedComponent):
         """
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         examples, _ = word_examples(get_examples())
-        self.tables.read_from(None)
+        self.tables.forget()
         if weights_from is not None:
             self._weights_from(weights_from, is_alone=labels is None and not tag_dictionary)
             return
@@ -145,6 +145,7 @@ class SequenceComponent(SavedComponent):
             raise ValueError(SpacyErrors.E923.format(name=self.name))
         if TABLE in self.tables.names:
             self._count_known_tags(examples)
+        self.tables.begin()
         self.join_vocab(examples[0].predicted.vocab)
         if nlp is not None:
             cite_tables(nlp, self.tables.names)
@@ -271,7 +272,7 @@ class SequenceComponent(SavedComponent):
         if vocab is not self.vocab:
             for label in self.labels:
                 vocab.strings.add(label)
-            self.tables.share(vocab)
+        self.tables.share(vocab)
 
     def score(self, examples: Iterable[Example], **settings: object) -> dict[str, Any]:
         """Scores by the component's scorer. WARNS [HW004]: the first time after `initialize`, if

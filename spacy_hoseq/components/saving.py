@@ -164,7 +164,7 @@ class SavedComponent(TrainablePipe):
     def _read_cfg(self, saved: dict[str, Any]) -> None:
         """RAISES ValueError: a label cannot be written."""
         self.forget_calibration()
-        self.tables.read_from(None)
+        self.tables.forget()
         for name in OF_TRAINING:
             if name in self.cfg and name in saved:
                 self.cfg[name] = saved[name]

@@ -21,13 +21,15 @@ from ..layers.scorer import scorer_of
 class WordTables:
     """The tables of one component.
 
-    model (Model): whose features read them. vocab (Vocab): of the component. own (Lookups): the
-    tables that features read in place of those of the vocabulary; None = those of the vocabulary.
+    model (Model): whose features read them. vocab (Vocab): of the component. held (Lookups): the
+    tables that the weights belong to. own (Lookups): the same, if features read them in place of
+    those of the vocabulary; None = they read those of the vocabulary.
     """
 
     def __init__(self, model: Model[Any, Any], vocab: Vocab) -> None:
         self._model = model
         self._vocab = vocab
+        self.held = Lookups()
         self.own: Lookups | None = None
 
     @property
@@ -44,27 +46,44 @@ class WordTables:
         """These tables alone, for a component that is saved with them."""
         return selected(self.lookups, self.names)
 
-    def read_from(self, own: Lookups | None) -> None:
-        """Let features read these tables. own: None = those of the vocabulary."""
+    def begin(self) -> None:
+        """Take the tables of the vocabulary for a training, whatever was held before."""
+        self._read_from(None)
+        self.held = selected(self._vocab.lookups, self.names)
+
+    def share(self, vocab: Vocab) -> None:
+        """Let a vocabulary have the tables. Its own may have been replaced since: spaCy restores the
+        vocabulary of a pipeline after it has sourced a component."""
+        if self.own is None:
+            there = vocab.lookups
+            if any(
+                there.get_table(name, None) is not self.held.get_table(name)
+                for name in self.held.tables
+            ):
+                self.join(self.held, there)
+
+    def join(self, tables: Lookups, others: Lookups) -> None:
+        """Share tables with others, of a vocabulary. If it has other tables of these names, the
+        features read their own from then on."""
+        names = self.names & {*tables.tables}
+        if lend_tables(tables, others, names):
+            self._read_from(None)
+            self.held = selected(others, names)
+        else:
+            self.held = selected(tables, names)
+            self._read_from(self.held)
+
+    def forget(self) -> None:
+        """Before another model is read."""
+        self._read_from(None)
+        self.held = Lookups()
+
+    def _read_from(self, own: Lookups | None) -> None:
         self.own = own
         for node in self._model.walk():
             extractor = scorer_of(node).extractor
             if extractor is not None:
                 extractor.own_tables = own
-
-    def share(self, vocab: Vocab) -> None:
-        """Share the tables with another vocabulary. If it has others of these names, the features
-        read their own from then on."""
-        if self.own is None:
-            self.join(self._vocab.lookups, vocab.lookups)
-
-    def join(self, tables: Lookups, others: Lookups) -> None:
-        """Share tables of this component with others, of a vocabulary."""
-        names = self.names & {*tables.tables}
-        if lend_tables(tables, others, names):
-            self.read_from(None)
-        else:
-            self.read_from(selected(tables, names))
 
     def digests(self) -> dict[str, str | None]:
         """SHA-256 of each table, None for one that is missing."""

@@ -148,9 +148,7 @@ def test_tokens_that_a_component_merges():
         and one.reading.token_of.tolist() == plain.reading.token_of.tolist()
     )
     assert layer["right"] == expected["right"] and layer["calibration"] == expected["calibration"]
-    assert all(
-        a.shares.tolist() == b.shares.tolist() for a, b in zip(doubts, other, strict=True)
-    )
+    assert all(a.shares.tolist() == b.shares.tolist() for a, b in zip(doubts, other, strict=True))
 
 
 def of_tagger(k=2, n=10):
