@@ -285,7 +285,8 @@ def best_factor(parts: Sequence[Part]) -> float:
     def loss(x: float) -> float:
         return measured(parts, [float(np.exp(x))] * len(parts)).log_loss
 
-    low, high = np.log(0.02), np.log(100.0)
+    low = np.log(0.02)
+    high = np.log(100.0)
     for _ in range(14):
         width = (np.sqrt(5.0) - 1.0) / 2.0 * (high - low)
         if loss(round(high - width, 9)) < loss(round(low + width, 9)):

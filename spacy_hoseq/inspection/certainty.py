@@ -132,8 +132,9 @@ def _save_certainties(reading: Reading, name: str, docs: Sequence[Doc]) -> None:
         for item in reading.items(text):
             places.append((text, *item))
     rows = _span_certainties(reading, places, entropy=False)
-    for (text, *item), row in zip(places, rows, strict=True):
-        docs[text].user_data[CERTAINTIES][name]["spans"].append([*item, *row])
+    for place, row in zip(places, rows, strict=True):
+        saved = docs[place[0]].user_data[CERTAINTIES][name]
+        saved["spans"].append([*place[1:], *row])
 
 
 def span_certainties(
@@ -245,9 +246,9 @@ def certainties_of(reading: Reading) -> Iterator[Certainty]:
         sentences,
         strict=True,
     )
-    for label_ids, *numbers, doc_sentences in by_doc:
+    for label_ids, p, entropies, doc_margins, doc_sentences in by_doc:
         labels = [names[y] for y in label_ids.tolist()]
-        yield Certainty(labels, *numbers, doc_sentences)
+        yield Certainty(labels, p, entropies, doc_margins, doc_sentences)
 
 
 def _span_certainties(

@@ -364,7 +364,8 @@ class _Sentence:
             if labels is not None:
                 score = float(path_score(self.potentials, labels)[0])
                 if best is None or score > best_score:
-                    best, best_score = labels, score
+                    best = labels
+                    best_score = score
         return best
 
     def difference(self, labels: Labels, others: Labels) -> tuple[float, list[Term]]:

@@ -55,8 +55,10 @@ def draw_decisions(
 ) -> str:
     """RETURNS (str): SVG of one sentence on its staircase. probabilities: of the labels when they
     were decided, 0 to 1."""
-    # in pixels: the border of the picture, the height of a stair, a character and a gap of text
-    margin, stair, character, gap = 16, 13, 8.6, 14
+    margin = 16  # pixels, as the others
+    stair = 13
+    character = 8.6
+    gap = 14
     height = margin + stair * max(order, default=0)
     end = float(margin)
     dots = []

@@ -65,7 +65,8 @@ def annotation_tasks(docs: Sequence[Doc], findings: Sequence[Finding]) -> Iterat
         task["spans"] = []
         for first, end, label in finding.gold.spans:
             # tokens of a task are counted from the beginning of its sentence
-            first, last = first - sentence.start, end - sentence.start - 1
+            first -= sentence.start
+            last = end - sentence.start - 1
             characters = {
                 "start": task["tokens"][first]["start"],
                 "end": task["tokens"][last]["end"],

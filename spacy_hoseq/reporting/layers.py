@@ -216,7 +216,7 @@ def stretches(group: SpanGroup) -> list[Stretch]:
 
 def _extensions(doc: Doc) -> list[str]:
     """Extensions of tokens that hold strings on this Doc."""
-    names = set()
+    names: set[str] = set()
     for key, value in doc.user_data.items():
         # spaCy's keys of a token are ("._.", name, start, None)
         if isinstance(value, str) and isinstance(key, tuple) and key[0] == "._.":

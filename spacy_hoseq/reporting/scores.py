@@ -72,9 +72,8 @@ def counts(docs: Sequence[Doc], pairs: Sequence[Pair]) -> Floats:
     for i, pair in enumerate(pairs):
         tokens.append(first_of[pair.doc] + pair.first)
         marks[i] = (pair.gold == pair.guess, pair.guess != "", pair.gold != "")
-    result = np.zeros((n, 3))
-    np.add.at(result, sentence_of[np.array(tokens, np.intp)], marks)
-    return result
+    rows = sentence_of[np.array(tokens, np.intp)]
+    return np.stack([np.bincount(rows, column, n) for column in marks.T], axis=1)
 
 
 def scores_of(sentence_counts: Floats, is_span: bool) -> dict[str, Share]:

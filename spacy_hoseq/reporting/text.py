@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from ..components.targets.places import COLUMN_NAMES
 from ..inspection import Explanation
 from ..inspection.explanation import as_data, decisions, explained
-from .layers import Sentence, said, sentences_of
+from .layers import Cell, Label, Sentence, said, sentences_of
 from .pages import direction, packed, rendered, uncalibrated
 from .sentence import cut, may_break, shown
 
@@ -149,9 +149,9 @@ def _shows_probabilities(sentences: Iterable[Sentence]) -> bool:
     """True if what stands below or above some word has a probability."""
     for sentence in sentences:
         for word in sentence.words:
-            for one in (*word.labels[:1], *word.spans):
-                if one.p is not None:
-                    return True
+            seen: list[Label | Cell] = [*word.labels[:1], *word.spans]
+            if any(one.p is not None for one in seen):
+                return True
     return False
 
 
