@@ -111,6 +111,22 @@ def test_ties_do_not_depend_on_tuning(case, n):
         assert paths.labels.tolist() == expected.labels.tolist()
 
 
+def test_how_a_window_is_decoded_does_not_depend_on_tuning():
+    """The decoders of few and of all labels choose differently between 0,0 and 1,0, which score the same."""
+    scores, trans = np.zeros((2, 40)), np.zeros((40, 40))
+    scores[0, :2] = 1.0
+    scores[:, 2:] = -100.0
+    trans[1, 1] = -1.0
+    case = Case(scores, trans, np.array([2]), (((1, 0), 1.0), ((0, 0), 1.0)))
+    found = [
+        decode_exact(case.potentials(), tuning=Tuning(pair_cells=n)).labels.tolist()
+        for n in (1, 3, 4, 100)
+    ]
+    assert found == [[1, 0]] * 4
+    with mock.patch.object(pruning, "PATTERN_PAIR_COST", 10**9):
+        assert decode_exact(case.potentials()).labels.tolist() == [0, 0]
+
+
 def test_bound_counts_patterns_that_need_the_label():
     """Emissions are for 0,0,0 by 3 a token, so that 1 seems out of question; the pattern 1,1,1 is worth 10, at the last
     token or everywhere."""
