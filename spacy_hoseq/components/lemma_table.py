@@ -27,9 +27,9 @@ from .targets.target import Columns
 class LemmaTable:
     """Best labels of word types, decoded when a type is first seen.
 
-    Key: form and analysis of a word, hashed. Bound: `MAX_WORD_TYPES`. It forgets all types
-    when the weights change, and then starts anew; the end of a memory zone drops nothing, because
-    it holds no strings. Threads may share it.
+    Key: form and analysis of a word, hashed. Bound: `MAX_WORD_TYPES`; beyond it, all are forgotten.
+    They are also forgotten when the weights change. The end of a memory zone drops nothing, because
+    no strings are held. Threads may share it.
 
     model: of the lemmatizer. candidates: the labels that fit a form. dictionary: forms that can have
     some labels only; None = there are none.
@@ -82,7 +82,8 @@ class LemmaTable:
         words = [vocab.strings[orth] for orth in orths.tolist()]
         # scores are those of a Doc, so the types are written on one: nothing looks beyond a word
         doc = Doc(vocab, words=words)
-        doc.from_array(columns[1:], np.stack(analysis, axis=1))  # type: ignore[arg-type]
+        if analysis:
+            doc.from_array(columns[1:], np.stack(analysis, axis=1))  # type: ignore[arg-type]
         docs = words_of([doc])
         scores = SparseScorer(self._model.layers[0]).fresh_scores(docs)
         permitted = None  # all

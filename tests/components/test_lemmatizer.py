@@ -83,6 +83,14 @@ def test_templates_about_neighbours():
     assert tiny.said(nlp(Doc(nlp.vocab, words=["The", "saw"]))) == ["the", "saw"]
 
 
+def test_templates_about_forms_alone():
+    """Then a form has one lemma, whatever its part of speech is."""
+    nlp = tiny.trained(model={"emissions": {"templates": ["bias", "lower[0]"], "min_count": 1}})
+    docs = [Doc(nlp.vocab, words=["saw"], pos=[pos]) for pos in ("VERB", "NOUN")]
+    lemmas = {lemma for doc in docs for lemma in tiny.said(nlp(doc))}
+    assert len(lemmas) == 1 and lemmas <= {"see", "saw"}
+
+
 def test_probabilities_are_sums_over_scripts():
     nlp = tiny.trained(objective="log_likelihood")
     pipe = nlp.get_pipe(NAME)

@@ -154,7 +154,7 @@ class Script(NamedTuple):
         if self.is_whole:
             return self.prefix if base == self.prefix_cut else None
         stem = base.removeprefix(self.prefix_cut).removesuffix(self.suffix_cut)
-        # nothing is removed where a prefix or suffix is missing, so the length shows a misfit
+        # a prefix or suffix that the form lacks is not removed, and shows when all is put together
         if not stem or f"{self.prefix_cut}{stem}{self.suffix_cut}" != base:
             return None
         return f"{self.prefix}{stem}{self.suffix}"
