@@ -27,8 +27,6 @@ from .arrays import AnyInts, Ints, Mask
 from .errors import Errors
 
 OUTSIDE = "O"
-BEGINS = "BSU"
-ENDS = "ELSU"
 TAG = re.compile(r"O|([BIELSU])-(.+)", re.DOTALL)
 # the letter of the only, the first, the inner and the last token of a chunk
 LETTERS: dict[str, str] = {
@@ -41,8 +39,6 @@ LETTERS: dict[str, str] = {
 }
 # where two chunks of one type meet: a letter, at the first token of the second (0) or the last of the first (-1)
 PARTING = {"iob1": ("B", 0), "ioe1": ("E", -1)}
-PAIRWISE = ("iob2", "bilou", "start_end")  # a tag says whether it begins a chunk
-TAGS = 'O, or one of the letters B, I, E, L, S, U, a hyphen and a type ("B-NP")'
 
 
 class Chunks(NamedTuple):
@@ -77,7 +73,7 @@ def grammar(tags: Sequence[str], representation: str) -> Grammar:
         chunk.
     RAISES ValueError [HS027]: a tag of no known form; [HS161]: another representation.
     """
-    check_representation(representation, PAIRWISE)
+    check_representation(representation, ("iob2", "bilou", "start_end"))
     _, start, middle, last = list(LETTERS[representation])
     split = [_split(tag) for tag in tags]
     letters = np.array([letter for letter, _ in split], str)
@@ -98,12 +94,13 @@ class TagTable:
 
     def __init__(self, tags: Sequence[str]) -> None:
         self.names = list(tags)
+        # lists, for there is a table for each sentence that is read: np.isin takes twice as long
         letters, types = zip(*map(_split, tags), strict=True) if tags else ((), ())
         self._types = sorted(set(types))
         self._kind = np.array([self._types.index(name) for name in types], np.intp)
         self._inside = np.array([letter != OUTSIDE for letter in letters], bool)
-        self._begins = np.array([letter in BEGINS for letter in letters], bool)
-        self._ends = np.array([letter in ENDS for letter in letters], bool)
+        self._begins = np.array([letter in "BSU" for letter in letters], bool)
+        self._ends = np.array([letter in "ELSU" for letter in letters], bool)
 
     def chunks(self, ids: AnyInts, cuts: Mask) -> Chunks:
         """Chunks that tags stand for. ids (n,): tags; cuts (n,): tokens at which a chunk cannot go
@@ -112,7 +109,8 @@ class TagTable:
         inside = self._inside[ids]
         begins = self._begins[ids] | cuts
         ends = self._ends[ids]
-        cut = np.ones(len(ids) + 1, bool)  # between token i - 1 and token i
+        # between token i - 1 and token i
+        cut = np.ones(len(ids) + 1, bool)
         cut[1:-1] = begins[1:] | ends[:-1] | ~inside[1:] | ~inside[:-1] | (kind[1:] != kind[:-1])
         first = np.flatnonzero(cut[:-1] & inside)
         end = np.flatnonzero(cut[1:] & inside) + 1
@@ -134,9 +132,11 @@ def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> list[str
             expected = f"chunks in order, without overlap, of the {n_tokens} tokens"
             raise ValueError(Errors.HS027.format(name="chunk", value=value, expected=expected))
         size = end - first
-        letters = only if size == 1 else start + middle * (size - 2) + last
+        letters = only
+        if size > 1:
+            letters = start + middle * (size - 2) + last
         tags[first:end] = [f"{letter}-{name}" for letter in letters]
-        # two chunks of one type meet
+        # two chunks of one type meet: only another letter tells them apart
         if 0 < first == before and tags[first - 1][1:] == f"-{name}" and representation in PARTING:
             letter, place = PARTING[representation]
             tags[first + place] = f"{letter}-{name}"
@@ -159,9 +159,10 @@ def tag_names(types: Sequence[str], representation: str) -> list[str]:
     return [OUTSIDE, *(f"{letter}-{name}" for name in types for letter in letters)]
 
 
-def _split(tag: str) -> "tuple[str, str]":
+def _split(tag: str) -> tuple[str, str]:
     """Letter and type of a tag."""
     match = TAG.fullmatch(tag)
     if match is None:
-        raise ValueError(Errors.HS027.format(name="chunk tag", value=repr(tag), expected=TAGS))
+        expected = 'O, or one of the letters B, I, E, L, S, U, a hyphen and a type ("B-NP")'
+        raise ValueError(Errors.HS027.format(name="chunk tag", value=repr(tag), expected=expected))
     return match[1] or OUTSIDE, match[2] or ""

@@ -1,5 +1,4 @@
-"""Scores of components, under spaCy's names (they follow the annotated attribute, not the
-component)."""
+"""Scores of components, under spaCy's names: those of the annotated attribute, not of the component."""
 
 from collections.abc import Iterable
 from operator import methodcaller
@@ -15,27 +14,24 @@ from .words import trimmed
 
 def _extension_value(token: Token, name: str) -> object:
     """Hash of the label in an extension, 0 if there is none."""
-    return token.vocab.strings.add(getattr(token._, name) or "") if getattr(token._, name) else 0
+    label = getattr(token._, name)
+    return token.vocab.strings.add(label) if label else 0
 
 
 def label_score(
     examples: Iterable[Example], *, attribute: str = "tag", **_: object
 ) -> dict[str, Any]:
     """Accuracy of token labels as "{attribute}_acc": spaCy's `Scorer.score_token_attr` on the
-    component's attribute. Of sentence starts: precision, recall and F of whole sentences, as
-    spaCy's `senter` has them."""
+    component's attribute. For sentence starts, precision, recall and F of sentences, as spaCy's
+    `senter` has them."""
     if attribute == "sent_start":
-        return dict(
-            Scorer.score_spans(
-                examples,
-                "sents",
-                getter=_sentences,
-                has_annotation=methodcaller("has_annotation", "SENT_START"),
-            )
+        has_sentences = methodcaller("has_annotation", "SENT_START")
+        return Scorer.score_spans(
+            examples, "sents", getter=_sentences, has_annotation=has_sentences
         )
     if attribute.startswith("_."):
-        return dict(Scorer.score_token_attr(examples, attribute[2:], getter=_extension_value))
-    return dict(Scorer.score_token_attr(examples, attribute))
+        return Scorer.score_token_attr(examples, attribute[2:], getter=_extension_value)
+    return Scorer.score_token_attr(examples, attribute)
 
 
 def _sentences(doc: Doc, _: str) -> Iterable[Span]:
@@ -50,8 +46,8 @@ def make_label_scorer() -> Any:
 
 
 def analysis_score(examples: Iterable[Example], **settings: object) -> dict[str, Any]:
-    """Scores of spaCy's scorer of morphologizers, and "tag_acc": of a `hoseq_morphologizer` that
-    writes tags, too."""
+    """Scores of parts of speech and features, as spaCy has them, and "tag_acc", because a
+    `hoseq_morphologizer` may write tags, too."""
     examples = list(examples)
     return {**morphologizer_score(examples, **settings), **label_score(examples, attribute="tag")}
 
@@ -75,11 +71,11 @@ def chunk_score(
     scores = Scorer.score_spans(
         examples, attribute, getter=chunks, has_annotation=lambda doc: spans_key in doc.spans
     )
-    # spaCy's order of types is another one in each process, and is saved with the pipeline
-    return {
-        name: dict(sorted(score.items())) if isinstance(score, dict) else score
-        for name, score in scores.items()
-    }
+    # spaCy's order of types is that of a set: another one in each process, in saved pipelines, too
+    name = f"{attribute}_per_type"
+    if scores.get(name):
+        scores[name] = dict(sorted(scores[name].items()))
+    return scores
 
 
 def make_chunk_scorer() -> Any:

@@ -1,8 +1,8 @@
 """Docs without their white-space tokens: only words are part of a sequence.
 
-A tokenizer makes tokens of line breaks, tabs and second spaces. No component sees them: in their
-place it is given a copy of the Doc without them, and what it finds is carried back to the tokens of
-the Doc. Checked in tests/components/test_white_space.py against texts that were never wrapped.
+A tokenizer makes tokens of line breaks, tabs and second spaces. No component sees them: it is given
+a copy of the Doc without them, and its labels are carried back to the tokens of the Doc.
+tests/components/test_white_space.py compares wrapped texts with texts that were never wrapped.
 """
 
 import re
@@ -35,11 +35,7 @@ from spacy.tokens import Doc, Span, SpanGroup, Token
 from .arrays import Ints, Keys, Mask
 
 ANNOTATION = [SENT_START, ENT_IOB, TAG, POS, MORPH, LEMMA, NORM, DEP, ENT_TYPE, ENT_ID, ENT_KB_ID]
-SPAN = struct.Struct(">QQQllll")  # id, KB id, label, tokens, characters: as spaCy saves a span
-BEGINS = 3  # values of ENT_IOB
-INSIDE = 1
-BREAKS = re.compile(r"\r\n|[\n\r\u2028\u2029]")
-FULL = 50  # characters: shorter lines end where their author wanted it
+FULL_LINE_CHARACTERS = 50  # shorter lines end where their author wanted it
 
 
 class Words(Doc):
@@ -72,24 +68,31 @@ def original_of(doc: Doc) -> Doc:
 
 def tokens_of(doc: Doc) -> list[Token]:
     """Words as tokens of the original Doc: extensions may compute their values from all of it."""
-    return [doc.original[i] for i in doc.places.tolist()] if isinstance(doc, Words) else list(doc)
+    if isinstance(doc, Words):
+        return [doc.original[i] for i in doc.places.tolist()]
+    return list(doc)
 
 
 def spans_of(group: SpanGroup) -> list[Span]:
-    """Spans of a group at the tokens that hold their characters now. Components may have merged or
-    split tokens since the spans were found, which spaCy does not tell a group."""
+    """Spans of a group at the tokens that now hold their characters. If components have merged or
+    split tokens since the spans were found, the token numbers in the group are wrong."""
     try:
         spans = list(group)
         if all(map(_is_in_place, spans)):
             return spans
-    except IndexError:  # there are fewer tokens
+    except IndexError:
+        # a span ends beyond the last token
         pass
-    packed = map(SPAN.unpack, srsly.msgpack_loads(group.to_bytes())["spans"])
-    placed = [
-        group.doc.char_span(start, end, label, kb_id, span_id=span_id, alignment_mode="expand")
-        for span_id, kb_id, label, _, _, start, end in packed
-    ]
-    return [span for span in placed if span is not None]
+    placed = []
+    for data in srsly.msgpack_loads(group.to_bytes())["spans"]:
+        # as spaCy saves a span: id, KB id, label, tokens, characters
+        span_id, kb_id, label, _, _, start, end = struct.unpack(">QQQllll", data)
+        span = group.doc.char_span(
+            start, end, label, kb_id, span_id=span_id, alignment_mode="expand"
+        )
+        if span is not None:
+            placed.append(span)
+    return placed
 
 
 def _is_in_place(span: Span) -> bool:
@@ -113,18 +116,20 @@ def without(doc: Doc, spaces: Mask) -> Words:
     words.places = places
     if len(places):
         values = _annotation(doc.to_array(ANNOTATION), places)
-        there = np.flatnonzero(values.any(axis=0))  # (morphology costs more than all else together)
+        # only what there is: morphology costs more than all else together
+        there = np.flatnonzero(values.any(axis=0))
         if len(there):
             words.from_array([ANNOTATION[a] for a in there.tolist()], cast(Any, values[:, there]))
-        words.user_data.update(_user_data(doc, words) if doc.user_data else {})
+        if doc.user_data:
+            words.user_data.update(_user_data(doc, words))
     for key, group in doc.spans.items():
         words.spans[key] = SpanGroup(words, name=key, spans=_spans(spans_of(group), words))
     return words
 
 
 def line_breaks(doc: Doc) -> Keys:
-    """Kind of the line break before each word (len(doc),): 0 none, 1 the end of a line of FULL
-    characters or more, 2 that of a shorter line, 3 a blank line. Wrapped text has kind 1 within
+    """Kind of the line break before each word (len(doc),): 0 none, 1 the end of a full line, 2 the
+    end of a line of less than FULL_LINE_CHARACTERS, 3 a blank line. Wrapped text has kind 1 within
     sentences, and kind 2 where a paragraph or a heading ends."""
     kinds = np.zeros(len(doc), np.uint64)
     if not isinstance(doc, Words):
@@ -136,37 +141,45 @@ def line_breaks(doc: Doc) -> Keys:
     for i in np.flatnonzero(np.diff(places, prepend=-1) > 1).tolist():
         first = int(starts[places[i - 1] + 1]) if i else 0
         space = text[first : int(starts[places[i]])]
-        if BREAKS.search(space):
-            line = first - (text.rfind("\n", 0, first) + 1)
-            kinds[i] = 3 if len(BREAKS.findall(space)) > 1 else 1 if line >= FULL else 2
+        n_breaks = len(re.findall(r"\r\n|[\n\r\u2028\u2029]", space))
+        if n_breaks > 1:
+            kinds[i] = 3
+        elif n_breaks == 1:
+            n_characters = first - (text.rfind("\n", 0, first) + 1)
+            kinds[i] = 1 if n_characters >= FULL_LINE_CHARACTERS else 2
     return kinds
 
 
 def trimmed(spans: Iterable[Span]) -> list[Span]:
     """Spans without white space where they begin and end, on the same Doc. Spans of white space only
     are left out."""
-    words = [(span, [token.i for token in span if not token.is_space]) for span in spans]
-    return [
-        Span(span.doc, at[0], at[-1] + 1, span.label, kb_id=span.kb_id, span_id=span.id)
-        for span, at in words
-        if at
-    ]
+    shorter = []
+    for span in spans:
+        words = [token.i for token in span if not token.is_space]
+        if words:
+            first = words[0]
+            end = words[-1] + 1
+            new = Span(span.doc, first, end, span.label, kb_id=span.kb_id, span_id=span.id)
+            shorter.append(new)
+    return shorter
 
 
 def _annotation(values: NDArray[np.generic], places: Ints) -> NDArray[np.generic]:
     """Annotation of the words (n, A). values (N, A): `ANNOTATION` of all tokens."""
-    kept = values[places]
-    # of the sentence and the entity of each word
-    numbers = (values[:, :2] == [1, BEGINS]).cumsum(axis=0)[places]
-    new = numbers > 0
-    new[1:] = numbers[1:] > numbers[:-1]
-    kept[new[:, 0], 0] = 1
-    kept[new[:, 1] & (kept[:, 1] == INSIDE), 1] = BEGINS
-    return kept
+    annotation = values[places]
+    # number of the sentence and of the entity of each word; ENT_IOB is 3 where an entity begins
+    numbers = (values[:, :2] == [1, 3]).cumsum(axis=0)[places]
+    is_new = numbers > 0
+    is_new[1:] = numbers[1:] > numbers[:-1]
+    # what white space has begun begins with the word after it; ENT_IOB is 1 within an entity
+    annotation[is_new[:, 0], 0] = 1
+    annotation[is_new[:, 1] & (annotation[:, 1] == 1), 1] = 3
+    return annotation
 
 
 def _user_data(doc: Doc, words: Words) -> dict[Any, object]:
-    """Extensions of the Doc and its words: spaCy keeps those of a token by its first character."""
+    """Extensions of the Doc and its words. The key of one is "._.", its name, and the characters of
+    the token or span, which differ in the copy."""
     data: dict[object, object] = {}
     before = doc.to_array(IDX)[words.places].tolist()
     place_of = dict(zip(before, words.to_array(IDX).tolist(), strict=True))
@@ -180,9 +193,9 @@ def _user_data(doc: Doc, words: Words) -> dict[Any, object]:
 
 def _spans(spans: Iterable[Span], words: Words) -> list[Span]:
     """Spans of all tokens as spans of the words."""
-    of_words = []
+    copies = []
     for span in spans:
         first, end = np.searchsorted(words.places, [span.start, span.end]).tolist()
         if first < end:
-            of_words.append(Span(words, first, end, span.label, kb_id=span.kb_id, span_id=span.id))
-    return of_words
+            copies.append(Span(words, first, end, span.label, kb_id=span.kb_id, span_id=span.id))
+    return copies

@@ -16,7 +16,7 @@ from spacy_hoseq.features.sequences import (
     words_and_lengths,
     words_of,
 )
-from spacy_hoseq.words import FULL
+from spacy_hoseq.words import FULL_LINE_CHARACTERS
 
 VOCAB = spacy.blank("xx").vocab
 
@@ -130,7 +130,7 @@ def kinds(text):
 
 
 def test_kinds():
-    long = "x" * FULL
+    long = "x" * FULL_LINE_CHARACTERS
     assert kinds("a b") == {"a": 0, "b": 0}
     assert kinds("a\nb\n\nc \n d\te  f") == {"a": 0, "b": 2, "c": 3, "d": 2, "e": 0, "f": 0}
     assert kinds(f"{long}\nb") == {long: 0, "b": 1}
