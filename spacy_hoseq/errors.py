@@ -2,9 +2,13 @@
 
 
 class WithCodes(type):
+    """A class whose attributes are messages: `Errors.HS007` begins with "[HS007] "."""
+
     def __getattribute__(cls, code: str) -> str:
         message: str = super().__getattribute__(code)
-        return message if code.startswith("__") else f"[{code}] {message}"
+        if code.startswith("__"):
+            return message
+        return f"[{code}] {message}"
 
 
 class Warnings(metaclass=WithCodes):
@@ -12,8 +16,8 @@ class Warnings(metaclass=WithCodes):
 
     HW001 = (
         "{n} tokens are annotated with labels that the component does not know ({labels}); they count as not "
-        "annotated. "
-        "Give all labels in initialization ([initialize.components.NAME.labels], or examples that have them)."
+        "annotated. Give all labels in initialization ([initialize.components.NAME.labels], or examples that have "
+        "them)."
     )
     HW002 = (
         "{n} spans of the corpus cross the end of a sentence and are left out; the first is {first}. Mend the spans, "
@@ -21,31 +25,31 @@ class Warnings(metaclass=WithCodes):
     )
 
     HW003 = (
-        'The component "{name}" is trained with the objective "{objective}", whose probabilities are not calibrated: '
-        "they rank labels, but a label with 0.9 is not right nine times in ten. They are asked for by "
-        '{reader}. Set `objective = "log_likelihood"`, or do without.'
+        'The component "{name}" is trained with the objective "{objective}", whose probabilities are not '
+        "calibrated: they rank labels, but a label with 0.9 is not right nine times in ten. They are asked for by "
+        '{reader}. Set `objective = "log_likelihood"`, or do not use probabilities.'
     )
     HW004 = (
-        'None of the scores of the component "{name}" ({scores}) has a weight in [training.score_weights] ({weights}) '
-        "and gold labels in the dev part, so the best model of a training is chosen without looking at it. Give one of "
-        "them a weight above 0, and a dev part that has these labels."
+        'None of the scores of the component "{name}" ({scores}) has a weight in [training.score_weights] '
+        "({weights}) and gold labels in the dev part, so training chooses its best model without this component. "
+        "Give one of them a weight above 0, and a dev part that has these labels."
     )
     HW005 = (
         "Texts have no token.{name}, which a component's templates read: its labels are worse than they could be. Put "
         "the component that sets it before, and do not disable it; or leave out these templates in training."
     )
     HW006 = (
-        'The component "{name}" takes labels and tag dictionary from {path} (`weights_from`); those that are given '
-        "beside it are not used. Leave them out."
+        'The component "{name}" takes labels and tag dictionary from {path} (`weights_from`). The labels or the tag '
+        "dictionary in the config are ignored: leave them out."
     )
     HW007 = (
-        "The Doc has no `doc._.{name}`: no component keeps it. Ask for it before: "
+        "The Doc has no `doc._.{name}`: no component writes it. Switch it on first: "
         '`nlp.get_pipe("NAME").cfg["{setting}"] = True`, or `{setting} = true` in the config.'
     )
     HW008 = (
-        'The last {n_unseen} of the {n_updates} updates of the component "{name}" were not followed by an evaluation, '
-        "so `model-best` of a training does not know them. Evaluate more often ([training] eval_frequency), or take "
-        "the batcher `spacy_hoseq.batch_by_share.v1`: `python -m spacy hoseq init` writes a config that has it."
+        'The last {n_unseen} of the {n_updates} updates of the component "{name}" were never evaluated, so '
+        "`model-best` does not contain them. Evaluate more often ([training] eval_frequency), or use the batcher "
+        "`spacy_hoseq.batch_by_share.v1`: `python -m spacy hoseq init` writes a config that has it."
     )
 
     HW009 = (
@@ -56,27 +60,30 @@ class Warnings(metaclass=WithCodes):
         'The component "{name}" reads annotation that begins with "{prefix}" ({labels}) as "any label but this one". '
         'If these are labels of their own, set `neg_prefix = ""`.'
     )
-    HW012 = 'There is no file "{text}". The name itself is taken for the text.'
+    HW012 = 'There is no file "{text}". The name itself is used as the text.'
 
 
 class Errors(metaclass=WithCodes):
-    """HS00x, HS01x features, HS02x scores and lattices, HS03x patterns, HS04x learning, HS05x models, HS06x components,
-    HS07x readers, HS08x chunks, HS09x bidirectional inference and marginals, HS10x components that listen to others,
-    HS11x commands, batches, HS12x words of texts without spaces,
-    HS13x pipelines of the package, HS14x what decisions are made of, and how sure they are,
-    HS15x curation, HS16x, HS17x jobs, HS18x a server."""
+    """Messages of exceptions, by subject:
+
+    HS00x, HS01x features; HS02x scores and lattices; HS03x patterns; HS04x learning; HS05x weights;
+    HS06x components; HS07x readers; HS08x chunks; HS09x sums and bidirectional inference; HS10x
+    components that listen to others; HS11x commands and batches; HS12x texts without spaces; HS13x
+    pipelines; HS14x explanations and calibration; HS15x curation; HS16x, HS17x jobs; HS18x the server;
+    HS19x treebanks; HS20x noun phrases.
+    """
 
     HS007 = (
         "A feature template reads {name}, which the vocabulary does not have: its table {table} has {n} columns. Give "
         "the table in [initialize.lookups]."
     )
     HS008 = (
-        "The Doc {text} has another vocabulary than the first Doc of its batch. Make all Docs with the pipeline's "
-        "(`nlp.make_doc(text)`, `Doc(nlp.vocab, ...)`, `DocBin.get_docs(nlp.vocab)`)."
+        "The Doc {text} does not share the vocabulary of the first Doc in its batch. Make all Docs with the "
+        "vocabulary of the pipeline (`nlp.make_doc(text)`, `Doc(nlp.vocab, ...)`, `DocBin.get_docs(nlp.vocab)`)."
     )
     HS009 = (
-        "The words of the training data have {n} different tags or more; templates with `known_tag0` and so on can ask "
-        "for at most {limit}. Use `known_tags` (all tags of a word as one feature), or a smaller tag set."
+        "The words of the training data have {n} different tags or more; templates with `known_tag0` and so on can "
+        "use at most {limit}. Use `known_tags` (all tags of a word as one feature), or a smaller tag set."
     )
     HS010 = (
         "Cannot read the feature template at character {at}; expected {expected}:\n    {text}\n    {pointer}\n"
@@ -110,13 +117,13 @@ class Errors(metaclass=WithCodes):
         "of {limit} (MAX_STATES). Let fewer features overlap: shorter gaps, rarer rules, fewer label sets."
     )
     HS042 = (
-        'The weights of "{name}" have run away: after an update its scores reach {largest:.3g}, more than {limit:.0e}. '
+        'The weights of "{name}" diverge: after an update its scores reach {largest:.3g}, more than {limit:.0e}. '
         "Lower the learning rate (`learn_rate`, which is {rate}; for a network that of [training.optimizer]), or "
         "regularise more."
     )
     HS050 = (
-        'The weights in "{name}" cannot be read: {problem}. The file is truncated, damaged or of another program, or '
-        "the config is not that of the training."
+        'The weights in "{name}" cannot be read: {problem}. The file is truncated, damaged or from another program, '
+        "or the config is not the one used in training."
     )
     HS051 = 'The weights in "{name}" were made for {got}, but the model has {expected}. Load the matching config.'
     HS052 = (
@@ -125,17 +132,18 @@ class Errors(metaclass=WithCodes):
     )
     HS055 = 'The layer "{name}" has no update rule. Train it through a component of spacy_hoseq, which sets one.'
     HS058 = (
-        "A rule has matched with more token descriptions than it had when the model was trained. Use the rules of the "
+        "A rule matches with more token descriptions than it had when the model was trained. Use the rules of the "
         "training, or train again."
     )
     HS064 = (
-        'The component "{name}" cannot be read from {where}: {problem}. A file is missing, truncated or of another '
-        "program, or the config was changed after the training; copy the model with its config again, or train it."
+        'The component "{name}" cannot be read from {where}: {problem}. A file is missing, truncated or from '
+        "another program, or the config was changed after training. Copy the model with its config again, or train "
+        "it."
     )
     HS069 = (
         'The training data have no labels for the component "{name}": looked in {looked}; the annotated Docs have: '
-        "{there}. Give the name under which the labels stand (`attribute`, `spans_key`), examples that have them, or "
-        "the labels (`labels` in [initialize.components.{name}], `add_label`)."
+        "{there}. Give the name under which the labels are annotated (`attribute`, `spans_key`), examples that have "
+        "them, or the labels (`labels` in [initialize.components.{name}], `add_label`)."
     )
     HS073 = (
         "Cannot read {path}, line {line}: found {actual}, expected {expected}. Mend the file; for annotated texts, "
@@ -158,7 +166,7 @@ class Errors(metaclass=WithCodes):
     )
     HS097 = (
         "Scores are so large that their sums are known to {rounding} only, and labellings are closer to each other "
-        "than that: their probabilities cannot be told. Regularise more (l2), or lower `learn_rate`."
+        "than that: their probabilities cannot be computed. Regularise more (l2), or lower `learn_rate`."
     )
     HS099 = (
         "Scores of label pairs that depend on the text (`transitions` of the model) cannot be used with {decoder}. "
@@ -173,8 +181,8 @@ class Errors(metaclass=WithCodes):
         "before it (before it come: {there}). Give one by its name in the pipeline."
     )
     HS103 = (
-        'The component "{name}" has a tag dictionary, candidates of each word (a lemmatizer), tags of chunks or '
-        "its own tables, which a copy in the place of a listener would not have. Keep the listener, or train without."
+        'The component "{name}" has a tag dictionary, candidates of each word (a lemmatizer), tags of chunks or its '
+        "own tables. A copy that replaces a listener would lose these. Keep the listener, or train without it."
     )
     HS104 = (
         'The tagger "{name}" cannot be trained through its marginals while its network is shared (a Tok2Vec '
@@ -183,15 +191,16 @@ class Errors(metaclass=WithCodes):
     HS105 = 'The component "{name}" has no `{asked}`: {reason}. A `hoseq_tagger` or a `hoseq_chunker` has.'
     HS106 = (
         "The span {span} (tokens {first} to {end} of {text}) crosses the end of a sentence, where no chunk can be. "
-        "Ask for a part within a sentence, or mend the sentence boundary."
+        "Use a span within a sentence, or mend the sentence boundary."
     )
     HS107 = (
-        "The config learns to cut texts into words ({augmenter}), where no label of a word can be doubted. Give one "
-        "for labels of words or spans: tags, lemmas, sentences, chunks or entities, as the recipe `crf`."
+        "The config learns to cut texts into words ({augmenter}), but likely errors can only be found among labels "
+        "of words or spans. Give a config for tags, lemmas, sentences, chunks or entities, such as the recipe "
+        "`crf`."
     )
     HS108 = (
-        'A component before "{name}" merges or splits tokens, as those of {text}: they are not those of the annotated '
-        "text any more. Leave that component out, or put it behind."
+        'A component before "{name}" merges or splits tokens, such as those of {text}, so they are no longer the '
+        'tokens of the annotated text. Leave that component out, or put it after "{name}".'
     )
     HS113 = "Nothing is written to {path}: {problem}. Give another place, or --force to replace a file or a pipeline."
     HS114 = (
@@ -199,7 +208,7 @@ class Errors(metaclass=WithCodes):
         "(--part-size) or fewer processes (--n-process). What is written is complete; the same command goes on."
     )
     HS120 = (
-        "The tokenizer has no segmenter yet, so that it cannot cut texts into words. Name a trained pipeline: "
+        "The tokenizer has no segmenter yet, so it cannot cut texts into words. Name a trained pipeline: "
         "`segmenter` in [initialize.tokenizer], or `nlp.tokenizer.initialize(segmenter=...)`."
     )
     HS121 = (
@@ -219,10 +228,13 @@ class Errors(metaclass=WithCodes):
         'The component "{name}" ({kind}) cannot be explained. Expected a hoseq_tagger, a hoseq_chunker or, where it '
         "decides token by token, a hoseq_bidirectional_tagger."
     )
-    HS141 = "Token {token} is no word of this text of {n} tokens, counted from 0: it is white space, or there is none."
+    HS141 = (
+        "Token {token} is not a word of this text: it is white space, or the text has no such token ({n} tokens, "
+        "counted from 0)."
+    )
     HS143 = (
-        "The labels of {n} tokens have too many combinations for a model with label patterns ({n_strings:,}, at most "
-        "{limit:,}). Ask for the entropy of fewer tokens, or of the whole sentence."
+        "The labels of {n} tokens have too many combinations for a model with label patterns ({n_strings:,}, at "
+        "most {limit:,}). Compute the entropy of fewer tokens, or of the whole sentence."
     )
     HS144 = (
         'The scores of the component "{name}" do not follow its weights (off by {error:.2g}), so that one temperature '
@@ -230,8 +242,8 @@ class Errors(metaclass=WithCodes):
     )
     HS145 = "There are {n} examples with gold labels to learn {what} from. Give at least {least}."
     HS147 = (
-        "Two labellings differ by {expected:.6g}, but what was found of it adds up to {total:.6g}. This is an error of "
-        "the package, or of an emission layer that scores a text differently when it is asked again."
+        "Two labellings differ by {expected:.6g}, but the reasons found for it add up to {total:.6g}. This is an "
+        "error of the package, or of an emission layer that gives a text different scores at each call."
     )
     HS148 = (
         "The request is for {host}, which is no name of this server, or it comes from a page of another site. Use the "
@@ -239,12 +251,10 @@ class Errors(metaclass=WithCodes):
     )
     HS149 = "This {what} has {n:,} characters; at most {most:,} are annotated at once. Shorter pieces work."
     HS150 = "A corpus is divided into at least two parts, and no more than it has different texts ({texts}); got {n}."
-    HS152 = (
-        "The pipeline has no component of this package that is asked for: {names}. It has: {known}."
-    )
+    HS152 = "None of the requested components is one of this package: {names}. The pipeline has: {known}."
     HS157 = "Nothing can listen on {host}, port {port}: {problem}. Give another --port (0: any that is free) or --host."
     HS158 = (
-        'The component "{name}" cannot give prediction sets: it was not calibrated, or was trained since. '
+        'The component "{name}" cannot give prediction sets: it was not calibrated, or was trained after that. '
         "Calibrate the pipeline: `python -m spacy hoseq calibrate`, or `inspection.calibrate(nlp, examples)`."
     )
     HS159 = "There is no {what} in {source}. Give {expected}."
@@ -259,8 +269,9 @@ class Errors(metaclass=WithCodes):
     HS169 = "Writing to {path} failed: {problem}. What is written is complete; the same command goes on."
     HS170 = "{package} is not installed. Install it (pip install {install})."
     HS171 = (
-        "The span {text!r} of {group} does not begin and end with words: a component has merged or split these since. "
-        "Let that component come before those that find spans, or write places in the text (parquet, jsonl, no --flat)."
+        "The span {text!r} of {group} does not begin and end with words: a component has merged or split these "
+        "since. Put that component before those that find spans, or write places in the text (parquet, jsonl, no "
+        "--flat)."
     )
     HS172 = "This cannot be read: {actual}. Expected {expected}."
     HS174 = "{problem} cannot be written to standard output: it is one stream. Give a folder, or --format jsonl."
@@ -270,24 +281,24 @@ class Errors(metaclass=WithCodes):
         "end, or a meaning of the format. Take another --format: parquet, jsonl, spacy."
     )
     HS178 = (
-        "The input is not what it was when {path} was begun. What is written cannot be vouched for. "
-        "Give the same input, or another output, or --force to annotate everything anew."
+        "The input has changed since {path} was started, so what is written may not belong to it. Give the same "
+        "input, or another output, or --force to annotate everything anew."
     )
     HS179 = "The format {format} has no columns, so rows cannot be tokens (--flat). Take csv, tsv, parquet or jsonl."
     HS180 = (
-        "This text takes longer than {seconds:g} seconds. Shorter pieces work, or, where reasons are asked for, fewer "
+        "This text takes longer than {seconds:g} seconds. Shorter pieces work, or, if reasons are requested, fewer "
         "words."
     )
     HS181 = "The text has not arrived within {seconds:g} seconds. Please send it again."
     HS182 = (
-        "Reasons are asked for {n} words, of each component; at most {most} are given at once. Ask for fewer words "
-        "(`tokens`), or of one `component`."
+        "Reasons are requested for {n} words and each component; at most {most} are given at once. Request fewer "
+        "words (`tokens`), or one `component`."
     )
     HS183 = (
         'The field "prob" is the probability of each token\'s label, which no component of this pipeline gives '
         '({components}). Leave it out; "spans" and "ents" have the probabilities of spans.'
     )
-    HS184 = "{n} requests wait already, so this one was not begun. Please try again in a minute."
+    HS184 = "{n} requests are waiting already, so this one was not started. Please try again in a minute."
     HS191 = "The treebank {name} cannot be used: {problem}."
     HS200 = (
         'This Doc has no noun phrases: it has no parse, and no span group "{key}" (its groups: {there}). Annotate it '

@@ -84,7 +84,7 @@ def test_parts(name):
 def test_docs_of_several_vocabularies():
     docs = [doc_of("a cat"), Doc(VOCAB), doc_of("it sees")]
     assert vocab_of(docs) is VOCAB
-    with pytest.raises(ValueError, match=r"\[HS008\] The Doc 'the dog ' has another"):
+    with pytest.raises(ValueError, match=r"\[HS008\] The Doc 'the dog ' does not share"):
         vocab_of([*docs, Doc(spacy.blank("xx").vocab, words=["the", "dog"])])
 
 

@@ -145,7 +145,7 @@ def test_messages(trained):
         calibrate(trained, examples(trained, 1, 0))
     nlp = spacy.blank("xx")
     nlp.add_pipe("sentencizer")
-    with pytest.raises(ValueError, match=r"\[HS152\] .* asked for: sentencizer"):
+    with pytest.raises(ValueError, match=r"\[HS152\] .* this package: sentencizer"):
         calibrate(nlp, examples(nlp, 3, 0), ["sentencizer"])
     pipe = trained.get_pipe("hoseq_tagger")  # emissions of a foreign layer
     saved, layer = pipe.model.to_bytes(), pipe.model.layers[0]

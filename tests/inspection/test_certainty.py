@@ -226,7 +226,9 @@ def test_spans_of_several_docs_with_white_space():
     ]
     found = span_certainties(chunker_of(nlp), spans)
     assert found[1] == pytest.approx(found[2]) and found[0] != pytest.approx(found[1])
-    with pytest.raises(ValueError, match=r"\[HS141\] Token 1 is no word of this text of 4 tokens"):
+    with pytest.raises(
+        ValueError, match=r"\[HS141\] Token 1 is not a word of this text: .* 4 tokens"
+    ):
         span_certainties(chunker_of(nlp), [Span(spaced, 0, 2, "NP")])
 
 

@@ -149,7 +149,7 @@ def test_nothing_to_compare_with(nlp, only_r, against, said):
         and json.dumps(as_data(found, doc))
     )
     assert "no other label is permitted" in explanation_text(found, doc)
-    with pytest.raises(ValueError, match=r"\[HS141\] Token 4 is no word"):
+    with pytest.raises(ValueError, match=r"\[HS141\] Token 4 is not a word"):
         explain(only_r, doc, 4)
 
 
@@ -292,7 +292,7 @@ def test_components(both):
     assert explained(both, ["hoseq_chunker"]) == ["hoseq_chunker"]
     other = spacy.blank("xx")
     other.add_pipe("sentencizer")
-    with pytest.raises(ValueError, match=r"\[HS152\] .* is asked for: any. It has: none"):
+    with pytest.raises(ValueError, match=r"\[HS152\] .* this package: any. The pipeline has: none"):
         explained(other)
 
 
@@ -368,11 +368,11 @@ def model(both, tmp_path_factory):
     ([LONGER, "--token", 2, "--component", "hoseq_tagger"], 0, "hoseq_tagger, 2: dog "),
     ([LONGER, "-t", 1, "--against", "V"], 0, "hoseq_tagger, 1: old "),
     ([LONGER, "-t", 1, "--against", "VP"], 0, "hoseq_chunker, 0-2: the old dog "),
-    ([LONGER, "-t", 99], 1, "[HS141] Token 99 is no word of this text of 7 tokens"),
+    ([LONGER, "-t", 99], 1, "[HS141] Token 99 is not a word of this text"),
     ([LONGER, "-t", -1], 1, "[HS141]"),
     ([LONGER, "-t", 1, "--against", "XYZ"], 1, '[HS161] There is nothing named "XYZ"'),
     ([LONGER, "-t", 6, "--component", "hoseq_chunker"], 1, "[HS159] There is no chunk in what hoseq_chunker found"),
-    ([LONGER, "--component", "tagger"], 1, "asked for: tagger. It has: hoseq_tagger, hoseq_chunker."),
+    ([LONGER, "--component", "tagger"], 1, "this package: tagger. The pipeline has: hoseq_tagger, hoseq_chunker."),
     ([""], 1, "[HS159] There is no word in the text"),
     ([" \n "], 1, "[HS159]"),
 ])  # fmt: skip

@@ -85,7 +85,7 @@ def test_more_slots_than_the_features_have(rules, sizes, slots):
     )
     fired = FiredRules(np.full(len(rules), 9), *(np.array(part) for part in (rules, sizes, slots)))
     with pytest.raises(
-        ValueError, match=r"\[HS058\] A rule has matched with more token descriptions than"
+        ValueError, match=r"\[HS058\] A rule matches with more token descriptions than"
     ):
         features.configurations(fired, *features.expand(fired), np.ones(len(rules)))
 

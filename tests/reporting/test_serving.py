@@ -270,7 +270,7 @@ def test_clients_that_are_gone_have_no_place_in_the_queue(nlp, slow):
     time.sleep(0.3)
     assert running.ask()[0] == 200, "an empty page needs no turn"
     status, answer = running.explain(text="the old cat")
-    assert status == 503 and "[HS184] 4 requests wait" in answer["error"]
+    assert status == 503 and "[HS184] 4 requests are waiting" in answer["error"]
     for client in gone:
         client.close()
     time.sleep(0.3)
