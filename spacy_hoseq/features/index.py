@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..arrays import AnyInts, Keys, Rows
+from ..errors import Errors
 from .keys import ABSENT, KEY_BITS, lowest_bits
 
 NO_ROW = np.int32(2**31 - 1)
@@ -75,6 +76,14 @@ class ExactIndex:
             slots = slots.take(going_on) + len(WINDOW)
         result: Rows = np.minimum(rows, np.int32(self.n_rows)).reshape(keys.shape)
         return result
+
+
+def check_min_count(min_count: int) -> None:
+    """RAISES ValueError [HS027]: features are counted from 1."""
+    if min_count < 1:
+        raise ValueError(
+            Errors.HS027.format(name="min_count", value=min_count, expected="1 or more")
+        )
 
 
 class KeyCounter:

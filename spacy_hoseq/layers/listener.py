@@ -19,12 +19,7 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..caches import cached_property
-from ..decoders.answers import (
-    Posterior,
-    ProbabilityGradient,
-    check_threshold,
-    posterior,
-)
+from ..decoders.answers import Posterior, ProbabilityGradient, check_threshold, posterior
 from ..decoders.problem import Potentials, PotentialsGradient
 from ..errors import Errors
 from ..features.keys import label_names
@@ -63,9 +58,8 @@ def make_marginal_listener(
 
 
 class MarginalListener(Model):
-    """upstream_name (str): the tagger. grad_factor (float): of the gradient that goes back into the
-    tagger, 0 = none. threshold (float): probabilities below are dropped. reader (str): the
-    component that listens."""
+    """The layer. upstream_name, grad_factor, threshold: as in `make_marginal_listener`. reader (str):
+    the component that listens. received: the update of the tagger, until the reader's own."""
 
     def __init__(
         self,
@@ -79,7 +73,7 @@ class MarginalListener(Model):
         self.grad_factor = grad_factor
         self.threshold = threshold
         self.reader = ""
-        self.received: Upstream | None = None  # a batch, between the updates of two components
+        self.received: Upstream | None = None
         self._sender: Callable[[], Any] | None = None
 
     def __reduce__(self) -> Any:
@@ -88,17 +82,20 @@ class MarginalListener(Model):
         return MarginalListener, (*settings, dict(self.attrs))
 
     def _copy(self, seen: Any = None) -> "MarginalListener":
-        """thinc's `copy` makes a plain Model of every layer that does not say otherwise."""
+        # thinc would make a plain Model of it
         return copy(self)
 
     @property
     def upstream_name(self) -> str:
         """The tagger's name in the pipeline: that of the config, unless it was renamed
         (`nlp.rename_pipe`) since. "*": it is not linked yet. "": there was none in training."""
-        configured, now = self.attrs.get("renamed", (self._configured, self._configured))
-        name = now if configured == self._configured else self._configured
-        sender = self.sender
-        return sender.name if name and sender is not None else name
+        name = self._configured
+        configured, renamed = self.attrs.get("renamed", (name, name))
+        if configured == name:  # else it was saved for another config
+            name = renamed
+        if name and self.sender is not None:
+            return self.sender.name
+        return name
 
     @property
     def takes_any(self) -> bool:
@@ -121,10 +118,11 @@ class MarginalListener(Model):
         return UpstreamKey(self.upstream_name, self.threshold)
 
     def link(self, tagger: Any, reader: str) -> None:
-        """Listen to this component, whatever it will be called. Its name is saved with the model if
-        it is no longer that of the config, which spaCy does not change."""
+        """Listen to this component, whatever it will be called."""
+        # a weak reference, because the component has a list of its listeners
         self._sender = weakref.ref(tagger)
         self.reader = reader
+        # spaCy does not change the name in the config, so a new one is saved with the model
         self.attrs.pop("renamed", None)
         if tagger.name != self._configured:
             self.attrs["renamed"] = [self._configured, tagger.name]
@@ -135,8 +133,8 @@ class MarginalListener(Model):
         self.attrs["renamed"] = [self._configured, name]
 
     def take(self, docs: Sequence[Doc]) -> "Upstream | None":
-        """The batch that was received, once; None if there is none of these docs: in an earlier
-        update the component of this listener may have been left out."""
+        """The batch that was received, once. None: there is none, or it is of other docs, because
+        the component of this listener was left out of the last update."""
         received = self.received
         self.received = None
         if received is None:
@@ -148,26 +146,29 @@ class MarginalListener(Model):
 def forward(
     model: MarginalListener, docs: list[Doc], is_train: bool
 ) -> tuple[UpstreamLabels, Backprop]:
-    """Labels of the batch that was received, or else those beside docs.
-
-    Docs that were saved, sent to another process or retokenized have none: then the tagger sends
-    them again. So it does if it was linked anew without this listener, while the listener's
-    component was disabled, or in another pipeline. RAISES ValueError [HS100]: it has not annotated
-    them.
-    """
+    """Labels of the batch that was received, or else those beside docs, which the tagger sends again
+    if there are none. RAISES ValueError [HS100]: it has not annotated them."""
     received = model.take(docs) if is_train else None
     if received is not None:
         return received.listen(model.threshold, model.grad_factor)
     missing = [doc for doc in docs if len(doc) and labels_beside(doc, model.key) is None]
     if missing and not model.is_unlinked:
-        annotated = [original_of(doc) for doc in missing]
-        sender = model.sender
-        is_lost = sender is not None and model not in sender.listeners
-        if sender is None or not (is_lost or all(map(sender.target.is_set, annotated))):
-            text = repr(missing[0].text[:40])
-            raise ValueError(Errors.HS100.format(name=model.upstream_name, text=text))
-        sender.resend(annotated, model)
+        _request(model, missing)
     return read_upstream(docs, model.key), no_backprop
+
+
+def _request(listener: MarginalListener, docs: list[Doc]) -> None:
+    """Have the tagger send the labels of docs again. RAISES ValueError [HS100]."""
+    annotated = [original_of(doc) for doc in docs]
+    sender = listener.sender
+    if sender is not None:
+        # The docs were saved, sent to another process or retokenized since they were annotated; or
+        # the tagger was linked anew while this component was disabled, and did not know of it.
+        if listener not in sender.listeners or all(map(sender.target.is_set, annotated)):
+            sender.resend(annotated, listener)
+            return
+    text = repr(docs[0].text[:40])
+    raise ValueError(Errors.HS100.format(name=listener.upstream_name, text=text))
 
 
 @dataclass
@@ -193,7 +194,7 @@ class Upstream:
         probable = self._posterior.probable(threshold)
 
         def backprop(gradient: ProbabilityGradient) -> None:
-            d_nodes = np.zeros_like(self.potentials.scores)
+            d_nodes = np.zeros_like(self.potentials.scores)  # of the marginals (N, L)
             d_nodes[probable.tokens, probable.labels] = grad_factor * gradient.probabilities
             d_pairs = grad_factor * gradient.pairs
             self.backprop(self._posterior.backprop(d_nodes, probable.arcs, d_pairs))

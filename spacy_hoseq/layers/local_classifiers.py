@@ -18,6 +18,7 @@ from ..caches import IdentityCache
 from ..decoders.bidirectional.local import check_order
 from ..errors import Errors
 from ..features.extract import FeatureExtractor
+from ..features.index import check_min_count
 from ..features.keys import Keys, label_values
 from ..features.sequences import by_doc, words_of
 from ..learning.gradients import RowGradient, merge_gradients
@@ -27,7 +28,7 @@ from .local_features import LocalFeatures
 from .local_scores import BatchScores, StackedWeights
 from .scorer import AnyFeatures, Scorer, template_features_with
 from .storage import SavedLayer
-from .sums import add_rows
+from .sums import add_rows, dropout_scale
 from .weights import LayerShim, shim_in
 
 Strategy = Literal[
@@ -56,10 +57,7 @@ def LocalClassifiers(
     RAISES ValueError [HS010, HS013, HS027]: bad templates, `min_count`, `order`.
     """
     check_order(order)
-    if min_count < 1:
-        raise ValueError(
-            Errors.HS027.format(name="min_count", value=min_count, expected="1 or more")
-        )
+    check_min_count(min_count)
     features = LocalFeatures(templates, order)
     return Model(
         "local_classifiers",
@@ -331,7 +329,7 @@ class LocalClassifier:
         rows = batch.rows[self._seen].take(tokens, axis=1)  # (K, n)
         if drop:
             rows[self._rng.random(rows.shape, dtype=np.float32) < drop] = self._nothing
-        scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
+        scale = dropout_scale(drop)
         losses, d_scores = log_loss(add_rows(self._weights.values, rows) * scale, gold)
         errors = -d_scores[np.arange(len(gold)), gold]
         draws = self._rng.random(len(gold), dtype=np.float32)

@@ -22,7 +22,7 @@ from ..caches import IdentityCache
 from ..decoders.answers import LabelLattice, NGrams
 from ..errors import Errors
 from ..features.extract import FeatureExtractor
-from ..features.index import ExactIndex, KeyCounter
+from ..features.index import ExactIndex, KeyCounter, check_min_count
 from ..features.keys import ABSENT, AFTER, BEFORE, bits_of, mix
 from ..features.sequences import by_doc, sequence_lengths
 from ..features.templates import UPSTREAM, parse_templates, split_templates
@@ -40,6 +40,7 @@ from .scorer import (
     no_backprop,
     scoring_layer,
 )
+from .sums import dropout_scale
 from .upstream import UpstreamLabels
 from .weights import WeightsShim
 
@@ -59,10 +60,7 @@ def MarginalLinear(
     nO (int): number of labels; found in initialization.
     RAISES ValueError [HS010, HS013, HS027]: bad templates, `min_count`.
     """
-    if min_count < 1:
-        raise ValueError(
-            Errors.HS027.format(name="min_count", value=min_count, expected="1 or more")
-        )
+    check_min_count(min_count)
     features = MarginalFeatures(templates)
     is_tagger = "replace_listener" in upstream.attrs
     source = own_labels(cast(Any, upstream)) if is_tagger else upstream
@@ -278,7 +276,7 @@ class MarginalScorer(Scorer):
             shape = (len(features.labels), len(scores))
             stays = shim.rng.random(shape, dtype=np.float32) >= drop
             fired = fired.at(np.flatnonzero(stays[fired.templates, fired.tokens]))
-        scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
+        scale = dropout_scale(drop)
         _add_rows(scores, table, fired)
         scores *= scale
         ngrams = features.ngrams(batch)

@@ -13,7 +13,7 @@ from ..arrays import Floats32, Keys, Rows
 from ..errors import Errors, Warnings
 from ..features.attributes import is_read_at_once
 from ..features.extract import KEY_TOKENS, Columns, FeatureExtractor
-from ..features.index import KeyCounter
+from ..features.index import KeyCounter, check_min_count
 from ..features.keys import bits_of
 from ..features.templates import parse_templates
 from ..learning.gradients import Gradient, RowGradient, added_cells, are_few
@@ -31,7 +31,7 @@ from .scorer import (
     template_features_with,
 )
 from .sparse_features import Features
-from .sums import add_rows, sum_rows
+from .sums import add_rows, dropout_scale, sum_rows
 from .type_scores import TypeScores, UsedFeatures
 from .weights import WeightsShim
 
@@ -54,10 +54,7 @@ def SparseLinear(
     if hash_rows is not None:
         expected = "null: features are no longer hashed, so train the model again without"
         raise ValueError(Errors.HS027.format(name="hash_rows", value=hash_rows, expected=expected))
-    if min_count < 1:
-        raise ValueError(
-            Errors.HS027.format(name="min_count", value=min_count, expected="1 or more")
-        )
+    check_min_count(min_count)
     features = Features(parse_templates(templates))
     names = sorted(map(str, features.extractor.templates))
     return scoring_layer(
@@ -133,7 +130,7 @@ class SparseScorer(Scorer):
             # `nothing`, and the sum of the others is scaled up to make up for it
             is_left_out = shim.rng.random(rows.shape, dtype=np.float32) < drop
             np.maximum(rows, is_left_out * np.int32(nothing), out=rows)
-        scale = np.float32(1 / (1 - drop) if drop < 1 else 0)
+        scale = dropout_scale(drop)
         scores = add_rows(table, rows)
         scores *= scale
 

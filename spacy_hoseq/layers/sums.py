@@ -42,3 +42,8 @@ def sum_rows(terms: Sequence[Term], sums: Floats32) -> None:
         else:
             # of a single cell `reduce` adds pairwise, which may round otherwise
             block[:] = sum(gathered, np.zeros_like(block))
+
+
+def dropout_scale(drop: float) -> np.float32:
+    """What the remaining features are multiplied by, so that their expected sum stays the same."""
+    return np.float32(1 / (1 - drop) if drop < 1 else 0)

@@ -66,19 +66,16 @@ def write_upstream(docs: Sequence[Doc], key: UpstreamKey, labels: UpstreamLabels
     n_entries = np.diff(entry_starts)
     n_pairs = np.diff(pair_starts)
     moved = _moved(probable, -token_starts[:-1], -entry_starts[:-1], n_entries, n_pairs)
+    entry_bounds = entry_starts.tolist()
+    pair_bounds = pair_starts.tolist()
     for i, doc in enumerate(docs):
-        entries = slice(entry_starts[i], entry_starts[i + 1])
-        pairs = slice(pair_starts[i], pair_starts[i + 1])
+        entries = slice(entry_bounds[i], entry_bounds[i + 1])
+        pairs = slice(pair_bounds[i], pair_bounds[i + 1])
         # copies: a view would keep the arrays of the batch alive as long as the Doc
-        doc_labels = ProbableLabels(
-            moved.tokens[entries].copy(),
-            moved.labels[entries].copy(),
-            moved.probabilities[entries].copy(),
-            moved.earlier[pairs].copy(),
-            moved.later[pairs].copy(),
-            moved.pairs[pairs].copy(),
-        )
-        UPSTREAM.setdefault(original_of(doc), {})[key] = DocLabels(len(doc), doc_labels)
+        columns = [column[entries].copy() for column in moved[:3]]
+        columns += [column[pairs].copy() for column in moved[3:]]
+        doc_labels = DocLabels(len(doc), ProbableLabels(*columns))
+        UPSTREAM.setdefault(original_of(doc), {})[key] = doc_labels
 
 
 def read_upstream(docs: Sequence[Doc], key: UpstreamKey) -> UpstreamLabels:
