@@ -134,6 +134,8 @@ class Handler(BaseHTTPRequestHandler):
                 return self._send(403, "text/plain", Errors.HS148.format(host=stranger))
             if path == "/explain":
                 return self._send(200, "application/json", json.dumps(self._reasons(body)))
+            if path == "/favicon.ico":  # browsers fetch it, and complain if there is none
+                return self._send(200, "image/x-icon", "")
             if path != "/":
                 raise Refusal(404, path)
             form = parse_qs(body.decode("utf8", "replace"), max_num_fields=4)

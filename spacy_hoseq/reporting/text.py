@@ -90,7 +90,9 @@ def text_page(
         words = " ".join(map(shown, doc.text[:160].split()))
         beginning = beginning or cut(words, 40)
     if not title:
-        title = f"{beginning} ({model})" if beginning and model else beginning or model or "Text"
+        title = beginning or model or "Text"
+        if beginning and model:
+            title = f"{beginning} ({model})"
     below: dict[str, None] = {}
     above: dict[str, None] = {}
     for sentence in sentences:

@@ -75,9 +75,7 @@ def test_renamed_copied_replaced(saved, tmp_path, name):  # noqa: F811
     assert written(nlp) == before
     # two copies side by side: the second writes nothing new, and both are saved
     for pipe in nlp.pipe_names:
-        nlp.add_pipe(
-            pipe, f"{pipe}_again", source=spacy.load(tmp_path / "renamed")
-        )
+        nlp.add_pipe(pipe, f"{pipe}_again", source=spacy.load(tmp_path / "renamed"))
     assert written(nlp) == before
     nlp.to_disk(tmp_path / "twice")
     assert written(spacy.load(tmp_path / "twice")) == before

@@ -95,6 +95,7 @@ def test_what_is_refused(server):
     )
     assert server.ask("/explain", b"{}", Content_Type="text/plain")[0] == 415
     assert server.ask("/explain")[0] == 405 and server.ask("/nothing")[0] == 404
+    assert server.ask("/favicon.ico")[0] == 200
 
 
 def test_pages_of_other_sites_learn_nothing(server):
