@@ -75,7 +75,7 @@ def names_by_key(model: Model[Any, Any], docs: list[Doc], keys: Keys) -> dict[in
     found = {}
     for layer in own_layers(model):
         scorer = scorer_of(layer)
-        if not any(True for _ in scorer.keyed_weights()):
+        if next(scorer.keyed_weights(), None) is None:
             continue
         for feature in scorer.features_with(docs, keys):
             if isinstance(feature, TemplateFeature):

@@ -352,7 +352,7 @@ class LocalClassifier:
         return loss, self._pending.pop()
 
     def _row_gradient(self, rows: Rows, d_scores: Floats32) -> RowGradient:
-        """As `sparse_linear.row_gradient`. The table is so small that marking rows is faster than
+        """As `sums.row_gradient`. The table is so small that marking rows is faster than
         sorting them."""
         is_touched = np.zeros(self._nothing + 1, bool)
         is_touched[rows] = True

@@ -40,7 +40,7 @@ from .scorer import (
     no_backprop,
     scoring_layer,
 )
-from .sums import dropout_scale
+from .sums import dropout_scale, row_gradient
 from .upstream import UpstreamLabels
 from .weights import WeightsShim
 
@@ -363,7 +363,4 @@ def _gradients(
     # (`bincount` of nothing gives whole numbers)
     d_ngrams = np.bincount(fired.ngrams, d_values, minlength=n_ngrams).astype(np.float64)
     d_fired *= fired.values.astype(d_scores.dtype)[:, None]
-    distinct, place = np.unique(fired.keys, return_inverse=True)
-    d_rows = np.zeros((len(distinct), d_scores.shape[1]), d_scores.dtype)
-    NumpyOps().scatter_add(d_rows, place.astype(np.int32), d_fired)
-    return (distinct, d_rows), d_ngrams
+    return row_gradient(fired.keys[None], d_fired, len(table) - 1), d_ngrams

@@ -3,20 +3,19 @@ feature k at token n."""
 
 import warnings
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import numpy as np
 from spacy.tokens import Doc
-from thinc.api import NumpyOps
 from thinc.types import Floats2d
 
-from ..arrays import Floats32, Keys, Rows
+from ..arrays import Floats32, Keys
 from ..errors import Errors, Warnings
 from ..features.attributes import is_read_at_once
 from ..features.extract import KEY_TOKENS, Columns, FeatureExtractor
 from ..features.index import KeyCounter, check_min_count
 from ..features.keys import bits_of
 from ..features.templates import parse_templates
-from ..learning.gradients import Gradient, RowGradient, added_cells, are_few
 from ..learning.parameter import Parameter
 from ..learning.used_rows import UsedRows
 from .scorer import (
@@ -31,7 +30,7 @@ from .scorer import (
     template_features_with,
 )
 from .sparse_features import Features
-from .sums import add_rows, dropout_scale, sum_rows
+from .sums import add_rows, dropout_scale, sum_rows, table_gradient
 from .type_scores import TypeScores, UsedFeatures
 from .weights import WeightsShim
 
@@ -186,8 +185,7 @@ class SparseScorer(Scorer):
                 for keys in self.extractor.key_blocks(self.extractor.columns(docs)):
                     counter.add(keys)
             frequent.append(counter.frequent(self.model.attrs["min_count"]))
-        keys = frequent[0] if len(frequent) == 1 else np.unique(np.concatenate(frequent))
-        self.shim.extra = {"keys": keys}
+        self.shim.extra = {"keys": reduce(np.union1d, frequent)}
 
     def initialize(self, X: list[Doc] | None = None, Y: list[Floats2d] | None = None) -> None:
         """Set the weights of all features to zero. If `index` was not called before, X is indexed."""
@@ -218,39 +216,3 @@ class SparseScorer(Scorer):
             # earlier components set these on every word; others may be absent from any text
             if name in ("tag", "pos", "lemma"):
                 warnings.warn(Warnings.HW005.format(name=name), stacklevel=3)
-
-
-def table_gradient(rows: Rows, gradient: Floats32, scale: np.float32, nothing: int) -> Gradient:
-    """Gradient of scale * `add_rows`, by rows or by cells.
-
-    rows (K, N). gradient (N, L): of the scores. nothing: the row of no feature, which has none.
-    """
-    n_labels = gradient.shape[1]
-    nonzero = np.flatnonzero(gradient != 0)  # (n,) cells of (N, L)
-    token, label = np.divmod(nonzero, n_labels)
-    tokens = token[np.diff(token, prepend=-1) != 0]  # each once: `token` ascends
-    if not are_few(len(nonzero), len(tokens), n_labels):
-        return row_gradient(rows[:, tokens], gradient[tokens] * scale, nothing)
-    # A margin changes two labels of a token: then single cells of the table are far fewer than rows.
-    token_rows = rows.take(token, axis=1)  # (K, n)
-    is_feature = token_rows != nothing
-    cells = token_rows.astype(np.intp) * n_labels + label  # of (F + 1, L)
-    values = np.broadcast_to(gradient.reshape(-1).take(nonzero) * scale, cells.shape)
-    return added_cells(cells[is_feature], values[is_feature])
-
-
-def row_gradient(rows: Rows, gradient: Floats32, nothing: int) -> RowGradient:
-    """Gradient of `add_rows`: d_table[r] = sum of gradient[n] over all k, n with rows[k, n] = r,
-    without row `nothing`.
-
-    RETURNS rows (U,) distinct, their gradient (U, L).
-    """
-    # rows are numbered anew, so that the sums need an array of those touched only
-    unique, inverse = np.unique(rows, return_inverse=True)
-    inverse = inverse.reshape(rows.shape).astype(np.int32)
-    summed = np.zeros((len(unique), gradient.shape[1]), gradient.dtype)
-    ops = NumpyOps()
-    for row in inverse:
-        ops.scatter_add(summed, row, gradient)
-    keep = unique != nothing
-    return unique[keep], summed[keep]

@@ -7,7 +7,7 @@ and looking for those takes twenty times as long, at every evaluation of a train
 """
 
 import zlib
-from typing import Any, TypedDict, TypeGuard, cast
+from typing import Any, TypedDict, cast
 
 import numpy as np
 import srsly
@@ -178,16 +178,11 @@ def _pack_value(value: Any) -> Any:
 
 
 def _unpack_value(packed: Any) -> Any:
-    if _is_packed_array(packed):
-        return unpack_array(packed)
-    if isinstance(packed, dict):
-        return {name: _unpack_value(part) for name, part in packed.items()}
-    return packed
-
-
-def _is_packed_array(value: Any) -> TypeGuard[PackedArray]:
-    """True if it has the fields of a packed array, and no others."""
-    return isinstance(value, dict) and value.keys() == PackedArray.__annotations__.keys()
+    if not isinstance(packed, dict):
+        return packed
+    if packed.keys() == PackedArray.__annotations__.keys():
+        return unpack_array(cast(PackedArray, packed))
+    return {name: _unpack_value(part) for name, part in packed.items()}
 
 
 def _shortest(numbers: NDArray[Any]) -> NDArray[Any]:

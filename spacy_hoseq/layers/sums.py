@@ -1,12 +1,14 @@
-"""Sums of rows of weights, the same numbers whatever the batch is."""
+"""Sums of rows of weights, the same numbers whatever the batch is; and their gradients."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from thinc.api import NumpyOps
 
-from ..arrays import AnyInts, Floats32
+from ..arrays import AnyFloats, AnyInts, Floats32
+from ..learning.gradients import Gradient, RowGradient, added_cells, are_few
 
 SUM_BLOCK_WEIGHTS = 65_536  # gathered at once: 256 KB stay in the processor's cache
 
@@ -42,6 +44,39 @@ def sum_rows(terms: Sequence[Term], sums: Floats32) -> None:
         else:
             # of a single cell `reduce` adds pairwise, which may round otherwise
             block[:] = sum(gathered, np.zeros_like(block))
+
+
+def table_gradient(rows: AnyInts, gradient: Floats32, scale: np.float32, nothing: int) -> Gradient:
+    """Gradient of scale * `add_rows`, by rows or by cells.
+
+    rows (K, N). gradient (N, L): of the scores. nothing: the row of no feature, which has none.
+    """
+    n_labels = gradient.shape[1]
+    nonzero = np.flatnonzero(gradient != 0)  # (n,) cells of (N, L)
+    token, label = np.divmod(nonzero, n_labels)
+    tokens = token[np.diff(token, prepend=-1) != 0]  # each once: `token` ascends
+    if not are_few(len(nonzero), len(tokens), n_labels):
+        return row_gradient(rows[:, tokens], gradient[tokens] * scale, nothing)
+    # A margin changes two labels of a token: then single cells of the table are far fewer than rows.
+    token_rows = rows.take(token, axis=1)  # (K, n)
+    is_feature = token_rows != nothing
+    cells = token_rows.astype(np.intp) * n_labels + label  # of (F + 1, L)
+    values = np.broadcast_to(gradient.reshape(-1).take(nonzero) * scale, cells.shape)
+    return added_cells(cells[is_feature], values[is_feature])
+
+
+def row_gradient(rows: AnyInts, gradient: AnyFloats, nothing: int) -> RowGradient:
+    """Gradient of `add_rows`: d_table[r] = sum of gradient[n] over all k, n with rows[k, n] = r,
+    without row `nothing`. RETURNS distinct rows (U,), their gradient (U, L)."""
+    # rows are numbered anew, so that the sums need an array of those touched only
+    distinct, place = np.unique(rows, return_inverse=True)
+    place = place.reshape(rows.shape).astype(np.int32)
+    sums = np.zeros((len(distinct), gradient.shape[1]), gradient.dtype)
+    ops = NumpyOps()
+    for places in place:
+        ops.scatter_add(sums, places, gradient)
+    is_feature = distinct != nothing
+    return distinct[is_feature], sums[is_feature]
 
 
 def dropout_scale(drop: float) -> np.float32:
