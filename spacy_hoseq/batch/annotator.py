@@ -88,6 +88,7 @@ class Annotator:
         meta = srsly.json_loads(self._files["meta.json"])
         versions = {"spacy": spacy.__version__, "spacy_hoseq": __version__}
         settings = [text, id, self.outputs, flat, self._exclude, max_length, versions]
+        # files go into the fingerprint by their content: a path says nothing about it
         files = {**self._files, "code": b""}
         if code:
             files["code"] = Path(code).read_bytes()
@@ -169,7 +170,7 @@ class Annotator:
 
     def _finished(self, tables: list[pa.Table], errors: Sequence[str | None]) -> pa.Table:
         table = pa.concat_tables(tables)
-        if not self.flat:
+        if not self.flat:  # a row that failed has no tokens, so it has no place in a flat table
             table = table.append_column("error", pa.array(errors, pa.string()))
         about = json.dumps(self.about, sort_keys=True, ensure_ascii=False)
         return table.replace_schema_metadata({b"spacy_hoseq": about.encode("utf8")})
@@ -222,6 +223,7 @@ def _annotated(
     else:
         errors = [Errors.HS164 if text is None else None for text in batch]
         return [Annotated([result], errors, sum(len(doc or ()) for doc in docs))]
+    # some of several rows fail: halve them, so that one bad row costs few repetitions
     middle = rows.start + len(batch) // 2
     first = _annotated(loaded, texts, slice(rows.start, middle), convert)
     return first + _annotated(loaded, texts, slice(middle, rows.stop), convert)

@@ -151,6 +151,7 @@ def layers_of(doc: Doc) -> list[list[tuple[str, float | None]]]:
     spans = spans_of(doc)
     entities = [span for span in spans if span.group == "ents"]
     known = {span[:3] for span in entities}
+    # a component that finds entities also writes them to a group, which is not that of chunks
     chunk_group = None
     for span in spans:
         if span.group == "chunks" or span[:3] not in known:
@@ -250,6 +251,7 @@ def _probabilities(doc: Doc) -> list[float | None]:
 
 def _strings(keys: Keys, store: StringStore, unset: set[int]) -> pa.Array:
     """The strings (N,); null where the key is one of `unset`."""
+    # each distinct key is looked up once
     encoded = pa.array(keys).dictionary_encode()
     names = [None if key in unset else store[key] for key in encoded.dictionary.to_pylist()]
     return pa.array(names, pa.string()).take(encoded.indices)

@@ -88,7 +88,7 @@ def doc_bin(ids: Sequence[str], docs: Docs, rows: slice) -> DocBin:
     result = DocBin(store_user_data=True)
     for doc, row_id in zip(docs, ids[rows], strict=True):
         if doc is not None:
-            token_bounds(doc, spans_of(doc))
+            token_bounds(doc, spans_of(doc))  # raises here, not when the file is read
             doc.user_data["id"] = row_id
             result.add(doc)
     return result

@@ -26,7 +26,7 @@ from ..errors import Errors
 from ..readers.docs import sentences_to_doc
 from ..readers.files import Line, find_files, read_lines
 from ..readers.formats.recognised import read_corpus
-from ..readers.rows import json_rows, parquet_rows, table_rows
+from ..readers.rows import Entry, json_rows, parquet_rows, table_rows
 from ..readers.sentences import Problem
 from ..readers.settings import Settings
 from .annotator import CHARACTERS_PER_ROW, is_text
@@ -66,6 +66,7 @@ class Part(NamedTuple):
     @property
     def digest(self) -> str:
         """A digest of what was read: texts, ids and problems."""
+        # not positions, which depend on how much is read ahead
         rows = [(row.id, row.text) for row in self.rows]
         problems = str(self.problems).encode("utf8", "backslashreplace")
         return blake2b(srsly.msgpack_dumps([rows, problems]), digest_size=16).hexdigest()
@@ -109,7 +110,7 @@ def parts_of(files: Files, options: InputOptions) -> Iterator[Part]:
     n_characters = 0  # of all rows
     room = MIN_CHARACTERS_PER_PART
     for name, path in files.items():
-        for item in rows_of(name, path, options):
+        for item in rows_in(name, path, options):
             if isinstance(item, Problem):
                 part.problems.append(item)
                 continue
@@ -130,34 +131,34 @@ def parts_of(files: Files, options: InputOptions) -> Iterator[Part]:
         yield part._replace(position=file_start)
 
 
-def rows_of(name: str, path: Path, options: InputOptions) -> Iterator[Row | Problem]:
+def rows_in(name: str, path: Path, options: InputOptions) -> Iterator[Row | Problem]:
     """The rows of a file in their order, and the problems. name (str): of the file in messages and
     ids."""
-    read = read_text
     ending = ".txt"
     for known in FORMATS:
         if path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith(known):
-            read = FORMATS[known]
             ending = known
     try:
         with sys.stdin.buffer if path == Path(STANDARD) else path.open("rb") as file:
-            for item in read(path, _unpacked(path, file), options):
-                if isinstance(item, Problem):
-                    yield item._replace(path=Path(name))
-                    continue
-                number, text, row_id = item
-                if isinstance(text, str) and not _is_unicode(text):
-                    actual = "bytes or surrogates that are none"
-                    yield Problem(Path(name), number, actual, "text of Unicode")
-                    continue
-                if row_id is None or not _is_unicode(row_id):
-                    row_id = name
-                    if number:  # of a file with several rows
-                        row_id = f"{name}:{number}"
-                yield Row(row_id, text, file.tell() if file.seekable() else 0)
+            for item in FORMATS[ending](path, _unpacked(path, file), options):
+                # of a packed file, the bytes that are unpacked already
+                yield _row(name, item, file.tell() if file.seekable() else 0)
     except Exception as error:  # whatever unpacking, Arrow, spaCy and msgpack raise
         actual = str(error) or type(error).__name__
         yield Problem(Path(name), 0, actual, f"a file of {ending} that can be read")
+
+
+def _row(name: str, item: Record | Problem, position: int) -> Row | Problem:
+    """A row, whose id is that of the file or its place in it."""
+    if isinstance(item, Problem):
+        return item._replace(path=Path(name))
+    number, text, row_id = item
+    if isinstance(text, str) and not _is_unicode(text):
+        actual = "bytes or surrogates that are none"
+        return Problem(Path(name), number, actual, "text of Unicode")
+    if row_id is None or not _is_unicode(row_id):
+        row_id = f"{name}:{number}" if number else name
+    return Row(row_id, text, position)
 
 
 def _matches(name: str) -> list[Path]:
@@ -193,42 +194,42 @@ def read_text(path: Path, data: Any, options: InputOptions) -> Items:
         yield 0, text.removesuffix("\n").removesuffix("\r"), None
         return
     for line in _lines(path, data):
-        yield line if isinstance(line, Problem) else (*line, None)
+        if isinstance(line, Problem):
+            yield line
+        elif line.text.strip():
+            yield line.number, line.text, None
 
 
 def read_json_lines(path: Path, data: Any, options: InputOptions) -> Items:
-    """A row for each object; empty lines are passed over. Ids that are no strings stay JSON."""
+    """A row for each object. Ids that are no strings stay JSON."""
     expected = f'an object with a string "{options.text}"'
     for entry in json_rows(path, _lines(path, data), expected, lists=False):
         if isinstance(entry, Problem):
             yield entry
-            continue
-        fields = entry.value
-        text = fields.get(options.text) if isinstance(fields, dict) else None
-        if not isinstance(text, str):
+        elif isinstance(entry.value, dict) and isinstance(entry.value.get(options.text), str):
+            row_id = entry.value.get(options.id)
+            if not (row_id is None or isinstance(row_id, str)):
+                row_id = json.dumps(row_id)
+            yield entry.number, entry.value[options.text], row_id
+        else:
             yield Problem(path, entry.number, entry.text[:200], expected)
-            continue
-        own = fields.get(options.id)
-        if own is not None and not isinstance(own, str):
-            own = json.dumps(own)
-        yield entry.number, text, own
 
 
 def read_delimited(path: Path, data: Any, options: InputOptions, delimiter: str = ",") -> Items:
     """A table of text, as `csv` reads it: the first row names the columns."""
-    rows = table_rows(path, data, "utf-8", delimiter, strict=True)
-    header = next(rows, None)
+    entries = table_rows(path, data, "utf-8", delimiter, strict=True)
+    header = next(entries, Entry(1, []))
     if isinstance(header, Problem):
         raise ValueError(header.actual)
-    names = header.value if header else []
+    names = header.value
     _check_columns(names, options)
-    for entry in rows:
+    for entry in entries:
         if isinstance(entry, Problem):
             yield entry
         elif len(entry.value) == len(names):
             fields = dict(zip(names, entry.value, strict=True))
             yield entry.number, fields[options.text], fields.get(options.id)
-        elif entry.value:
+        elif entry.value:  # an empty line has no cells
             expected = f"{len(names)}, as in the first line"
             yield Problem(path, entry.number, f"{len(entry.value)} cells", expected)
 
@@ -266,10 +267,7 @@ def read_treebank(path: Path, data: Any, options: InputOptions) -> Items:
 
 
 def _lines(path: Path, data: Any) -> Iterator[Line | Problem]:
-    """Lines that are not blank."""
-    for line in read_lines(path, ["utf-8"], lambda _: data):
-        if isinstance(line, Problem) or line.text.strip():
-            yield line
+    return read_lines(path, ["utf-8"], lambda _: data)
 
 
 def _check_columns(names: Sequence[str], options: InputOptions) -> None:

@@ -119,7 +119,7 @@ def _best_tagger(nlp: Language) -> SequenceComponent | None:
     best = None
     for pipe in _our_components(nlp):
         if pipe.knows != "labels" and not pipe.target.labels_spans:
-            if best is None or rank(pipe) >= rank(best):
+            if best is None or rank(pipe) >= rank(best):  # of two alike, the later one writes last
                 best = pipe
     return best
 

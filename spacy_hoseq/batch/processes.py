@@ -38,6 +38,7 @@ def in_processes(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
 
 
 def _shared(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
+    # copies made by fork share the memory of the pipeline; elsewhere each process loads it
     context = get_context("fork" if sys.platform == "linux" else "spawn")
     waiting: deque[Future[Done]] = deque()
     pool = ProcessPoolExecutor(n, context, initializer=_start, initargs=(work,))
@@ -49,7 +50,7 @@ def _shared(work: Work, parts: Iterable[Part], n: int) -> Iterator[Done]:
         while waiting:
             yield waiting.popleft().result()
     finally:
-        if waiting:
+        if waiting:  # the caller has stopped: nobody wants these results
             for process in active_children():
                 process.terminate()
         pool.shutdown(cancel_futures=True)
