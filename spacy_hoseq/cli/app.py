@@ -78,6 +78,7 @@ def then(step: str) -> None:
     print(f"Next: {step}")
 
 
+# spaCy finds it by its entry point, spacy_cli: `python -m spacy hoseq`
 hoseq_cli = Commands(name="hoseq", help=EXAMPLES)
 app.add_typer(hoseq_cli)
 

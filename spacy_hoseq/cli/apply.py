@@ -122,6 +122,7 @@ def apply_cli(
             "spacy": "DocBin().from_disk reads one",
         }
         then(f"read {output}/parts: {reads.get(written, f'files of {written}')}")
+    # what could be annotated is written all the same
     if state["errors"]:
         raise typer.Exit(1)
 

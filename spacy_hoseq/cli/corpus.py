@@ -74,6 +74,7 @@ def find_errors_cli(
     tasks = output / "findings.jsonl"
     check_free(tasks, force)
     run_code(code)
+    # options that typer does not know are settings of the config, as in `spacy train`
     settings = config_of(config, lang, parse_config_overrides(context.args))
     docs = docs_in(corpus, checked_language(settings.get("nlp", {}).get("lang", "")))
     msg.info(f"{len(docs):,} docs, {folds} trainings")
@@ -139,6 +140,7 @@ def correct_cli(
     DOCS: docs/tasks/annotation.md
     """
     check_free(output, force)
+    # Docs that only change their annotation need no language
     docs = docs_in(corpus, "xx")
     lines: list[Any] = []
     for line in read_values(answers, ["utf-8"], lambda entry: [dict(entry.value)], "an object"):

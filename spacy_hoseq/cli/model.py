@@ -88,19 +88,26 @@ def report_cli(
     if not any(len(eg.reference) for eg in examples):
         expected = "a file of some"
         raise ValueError(Errors.HS159.format(what="annotated text", source=data, expected=expected))
+    other = None
+    if against is not None:
+        other = (name_of(against), pipeline_of(against))
+    known = None
+    if train is not None:
+        known = list(read_docs(spacy_files(train), nlp.vocab))
     evaluation = report(
         nlp,
         examples,
         model=name_of(model),
         data=data.name,
-        against=None if against is None else (name_of(against), pipeline_of(against)),
-        train=None if train is None else list(read_docs(spacy_files(train), nlp.vocab)),
+        against=other,
+        train=known,
         curve=curve,
         tell=msg.info,
     )
     write(page, as_page(evaluation))
     write(output / "report.md", as_markdown(evaluation))
     srsly.write_json(output / "report.json", evaluation)
+    # components whose labels the corpus does not have
     missing = set(own_components(nlp))
     for layer in evaluation["layers"]:
         missing.discard(layer["component"])
@@ -151,7 +158,7 @@ def inspect_cli(
     nlp = pipeline_of(model, code)
     examples = [] if corpus is None else read_corpus(corpus, limit=limit)(nlp)
     docs = list(progress(nlp.pipe(eg.predicted for eg in examples)))
-    # names that --keep-names has written at an earlier time
+    # written by --keep-names at an earlier time
     beside = folder_of(model) / NAMES_FILE
     names: Table = {}
     if beside.is_file():
@@ -208,7 +215,7 @@ def calibrate_cli(
     """
     check_output(output, overwrite=force)
     nlp = pipeline_of(model, code)
-    # components that may be calibrated; all pictures are checked before any work
+    # whether pictures can be written is checked before hours of work
     pictures: dict[str, Path] = {}
     if picture:
         for name in nlp.pipe_names:
@@ -216,6 +223,7 @@ def calibrate_cli(
             check_free(pictures[name], force)
     examples = dev_examples(nlp, dev)[: limit or None]
     calibrations = calibrate(nlp, examples, component or None, partial(progress, what="components"))
+    # strings stay, because what else is in the pipeline may need them
     save_compact(nlp, output, overwrite=force, keep_strings=True)
     rows: list[Row] = []
     for name, one in calibrations.items():
@@ -285,6 +293,7 @@ def compact_cli(
     nlp = pipeline_of(model, code)
     before = megabytes(folder_of(model))
     msg.info("Pruning: the pipeline is evaluated some 50 times for each component")
+    # how many evaluations bisection takes is not known in advance
     with tqdm(unit=" evaluations", leave=False, disable=None) as bar:
         examples = dev_examples(nlp, dev)
         result = compact_pipeline(nlp, examples, tolerance, metric or None, progress=bar.update)
@@ -351,6 +360,7 @@ def package_cli(
         build = "none" if install else "wheel"
     sdist, wheel = get_build_formats(string_to_list(build))
     with TemporaryDirectory() as temporary:
+        # where spaCy will write it, which removes what is there with --force
         folder = (output or Path(temporary)) / f"{name}-{meta['version']}"
         check_free(folder, force)
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -129,6 +129,7 @@ def check_free(path: Path | None, force: bool) -> None:
 def whole(path: Path) -> Iterator[Path]:
     """A path to write to, which is renamed to `path` once it is complete. Until then, the file that
     was there before stays."""
+    # in the same folder, for a file is renamed at once only within a disk
     part = path.with_name(f"{path.name}.part")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:

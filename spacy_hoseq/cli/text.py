@@ -66,13 +66,16 @@ def tag_cli(
     model, text = model_and_text(arguments or [])
     check_free(output, force)
     nlp = pipeline_of(model, code, probable=True)
+    # block by block, so that a file of any size can be tagged
     docs = nlp.pipe(texts_of(text))
     if html or output:
         path = output or Path(tempfile.mkdtemp()) / "text.html"
         write_page(path, text_page(progress(docs), nlp))
+        # --html without --output: nobody would find the page
         if not output:
             webbrowser.open(path.as_uri())
         return
+    # layers whose probabilities are not calibrated
     notes = notes_of(nlp)
     for doc in docs:
         for sentence in sentences_of(doc):
@@ -127,6 +130,7 @@ def explain_cli(
     """
     check_free(output, force)
     nlp = pipeline_of(model, code, probable=True)
+    # with --against, only components that have this label can say why it is not there
     names = having(nlp, explained(nlp, component or None), against)
     parts = [
         annotated(nlp, nlp.make_doc(part), names) for part in progress(texts_of(text), "texts")
@@ -200,8 +204,9 @@ def serve_cli(
         names = {"localhost", host, gethostname(), *(name or ())}
         server = Server(listener, answers, hosts=names, max_seconds=max_seconds)
         # an address of IPv6 stands in brackets
-        place = f"[{host}]" if ":" in host else host
-        msg.good(f"http://{place}:{listener.getsockname()[1]}", "Ctrl+C ends it.")
+        if ":" in host:
+            host = f"[{host}]"
+        msg.good(f"http://{host}:{listener.getsockname()[1]}", "Ctrl+C ends it.")
         then("look at this page in a browser")
         with suppress(KeyboardInterrupt):
             server.serve_forever()
@@ -216,6 +221,7 @@ def texts_of(text: str) -> Iterator[str]:
             "a file or a text (`hoseq apply` takes folders; a word of this name: by standard input)"
         )
         raise ValueError(Errors.HS172.format(actual=f"the folder {text}", expected=expected))
+    # not Path(text).is_file(): that fails for a text that is too long for a name
     is_path = isfile(text)
     endings = (".txt", ".md", ".html", ".csv", ".tsv", ".json", ".jsonl", ".conllu", ".spacy")
     if text.endswith(endings) and " " not in text and not is_path:
@@ -272,6 +278,7 @@ def text_table(sentence: Sentence, notes: Collection[str] = ()) -> str:
         columns.append(
             (name, "l", [cell_text(word.spans[number], mark) for word in sentence.words])
         )
+    # wasabi takes rows
     names, aligns, cells = zip(*columns, strict=True)
     return table(list(zip(*cells, strict=True)), header=names, aligns=aligns, max_col=80)
 
@@ -321,6 +328,7 @@ def chosen(
     if tokens:
         yield from decisions(nlp, doc, docs, tokens, against)
         return
+    # reasons take long, so they are computed for one decision only
     for name, given in docs.items():
         every = explanations(nlp.get_pipe(name), given, reasons=False)
         least = min(every, key=lambda one: one.p, default=None)

@@ -204,6 +204,7 @@ def treebank_cli(
     """
     check_name(name)
     check_output(output, overwrite=force)
+    # a folder beside the output: it stays, and an interrupted run goes on from it
     work = output.with_name(f"{output.name}-training")
     treebank = treebank_in(folder, lang)
     # whatever is wrong with these files shows before hours of training
@@ -234,6 +235,7 @@ def run(
             docs = docs_of(spacy.blank(treebank.lang), [raw], "text", [])
             clusters_of(docs, clusters)
     for step in STEPS:
+        # the trained tokenizer finds sentences; spaCy's rules do not
         if step != "sentences" or rules_suffice(work, treebank.lang):
             config = work / "configs" / f"{step}.cfg"
             # a config that the user has changed is used as it is
@@ -241,6 +243,7 @@ def run(
                 write(config, config_for(step, treebank.lang, contents, lexicons).to_str())
             msg.info(f"Training: {config}")
             train_recipe(work, step)
+    # the same steps as a project, for those who want to change one
     write(work / "project.yml", PROJECT.format(output=output.name))
     msg.info("A smaller model, with probabilities that fit")
     nlp = join(work)

@@ -46,6 +46,7 @@ def load(name: str | Path, **settings: object) -> Language:
 
 def load_from(place: str | Path, **settings: Any) -> Language:
     """As `load`."""
+    # an unknown setting is the caller's error, not that of a file
     signature(spacy.load).bind(place, **settings)
     source = source_of(place)
     folder = folder_of(place)
@@ -112,6 +113,7 @@ def check_files(place: str | Path, folder: Path) -> None:
     """RAISES ValueError [HS133]: the folder has a device or a pipe, which might never end, or a file
     that is larger than any model."""
     for file in folder.rglob("*"):
+        # a link that leads nowhere is missing, which the reader of the file will say
         is_other = file.exists() and not file.is_file() and not file.is_dir()
         if is_other:
             raise refusal(place, str(file.relative_to(folder)), "no regular file")
@@ -141,6 +143,7 @@ def check_components(place: str | Path, nlp: Language) -> None:
 def part_at_fault(folder: Path, error: BaseException) -> tuple[str, BaseException]:
     """The first file or folder of a pipeline that cannot be read, and its error. error: the error of
     the whole pipeline, which is returned if every part can be read."""
+    # spaCy's errors rarely say which file they are about, so each part is read again alone
     for name, read in _readers(folder):
         try:
             read()
@@ -167,6 +170,7 @@ def _readers(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
 
 def refusal(place: str | Path, name: str, problem: object) -> ValueError:
     """Error [HS133] about a file of a pipeline."""
+    # some exceptions have no text
     text = str(problem) or repr(problem)
     return ValueError(Errors.HS133.format(place=place, file=name, problem=text))
 

@@ -72,6 +72,7 @@ def compact_pipeline(
     names = guarded_metrics(nlp, nlp.evaluate(examples), metrics)
     before = measured(nlp, examples, names)
     parts = [examples[k::folds] for k in range(min(folds, len(examples)))]
+    # the loss is measured against the pipeline as it was, not against the step before
     part_scores = measured_on_each(nlp, parts, names)
     changes = []
 
@@ -79,6 +80,7 @@ def compact_pipeline(
         scores = measured_on_each(nlp, parts, names)
         progress()
         losses = [likely_loss(part_scores[name] - scores[name]) for name in names]
+        # metrics are sums of floats
         return max(losses) <= max_loss + 1e-12
 
     for i, (name, pipe) in enumerate(pipes):
@@ -155,6 +157,7 @@ def guarded_metrics(
     for name, pipe in nlp.pipeline:
         if is_compactible(pipe):
             weights.update(nlp.get_pipe_meta(name).default_score_weights or {})
+    # the config of the training has the last word
     weights.update(nlp.config.get("training", {}).get("score_weights", {}))
     wanted = list(names or sorted(name for name, weight in weights.items() if weight))
     guarded = [name for name in wanted if name in known]
@@ -189,6 +192,7 @@ def save_compact(
         if len(others) == len(sentencizers) and not keep_strings and not len(nlp.vocab.vectors):
             only_labels(nlp, new)
         old = Path(folder) / "old"
+        # renaming twice: at no time is there half a pipeline at the output
         try:
             if output.exists():
                 output.rename(old)

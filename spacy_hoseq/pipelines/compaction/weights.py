@@ -32,6 +32,7 @@ def centred(weights: UsedRows) -> UsedRows:
     """weights (R, L) less the median of each row, which gives the most zeros. Of two weights in the
     middle the smaller one counts."""
     middle = (weights.shape[1] - 1) // 2
+    # partition is linear in L, sorting is not
     values = weights.values - np.partition(weights.values, middle, axis=1)[:, middle, None]
     return UsedRows.of(values, weights.rows, weights.shape[0])
 
@@ -99,6 +100,7 @@ def _largest_threshold(
     low = 0.0
     high = 1.0
     for _ in range(6):
+        # each try evaluates the whole pipeline
         middle = (low + high) / 2
         tried = Pruning(float(ordered[int(middle * len(ordered))]), step)
         if is_good(tried):

@@ -89,6 +89,7 @@ def recipe(name: str, lang: str | None = None) -> str:
     text = with_settings(text, changes)
     n_classes = {settings["classes"] for settings in templates.values()} - {0}
     if n_classes:
+        # a section takes the place of the empty setting
         text = text.replace("lookups = null\n", "") + words_section(lang, n_classes)
     return text
 
@@ -144,6 +145,7 @@ def with_settings(text: str, changes: Mapping[str, Mapping[str, Any]]) -> str:
         if line.startswith("["):
             section = line.strip("[]")
         key = line.partition(" = ")[0]
+        # comments begin with "#", so they are never taken for a setting
         if key in missing.get(section, {}):
             line = setting(key, missing[section].pop(key))
         lines.append(line)

@@ -18,7 +18,6 @@ FIGURES = {  # score of spaCy -> its name in the card
     "lemma_acc": "lemmas",
 }
 BOUNDARIES = ("token_f", "sents_f")  # with gold words there is nothing to find
-UNKNOWN_LICENCE = "unknown: the folder of the treebank does not say"
 
 CARD = """# {name}
 
@@ -63,19 +62,20 @@ def meta_of(
     treebank: Treebank, name: str, scores: dict[str, Any], lexicons: Lexicons
 ) -> dict[str, Any]:
     """The meta of a pipeline that was trained on a treebank."""
+    licence = treebank.licence or "unknown: the folder of the treebank does not say"
     sources = [
         {
             "name": treebank.name,
             "url": f"https://github.com/UniversalDependencies/{treebank.name}",
-            "license": treebank.licence or UNKNOWN_LICENCE,
+            "license": licence,
             "author": treebank.contributors,
         }
     ]
     for kind, path in lexicons._asdict().items():
         if path is not None:
             named = f"{kind}: {path.name}"
-            licence = "as its maker says"
-            sources.append({"name": named, "url": "", "license": licence, "author": ""})
+            as_made = "as its maker says"
+            sources.append({"name": named, "url": "", "license": as_made, "author": ""})
     # boundaries from raw text, all else with gold words
     performance: dict[str, float] = {}
     boundaries: dict[str, float] = {}
@@ -93,7 +93,7 @@ def meta_of(
         "version": "1.0.0",
         "spacy_version": ">=3.8.13,<3.9.0",  # as pyproject.toml has it
         "description": f"{lang}: {', '.join(layers)}, from {treebank.name}.",
-        "license": treebank.licence or UNKNOWN_LICENCE,
+        "license": licence,
         "sources": sources,
         "performance": {**performance, **boundaries},
     }
@@ -123,7 +123,7 @@ def card_of(
     contents: dict[str, Contents],
 ) -> str:
     """The card as Markdown."""
-    source = f"Treebank: {treebank.name}. Licence: {treebank.licence or UNKNOWN_LICENCE}."
+    source = f"Treebank: {treebank.name}. Licence: {meta['license']}."
     if treebank.contributors:
         source += f" Contributors: {treebank.contributors}."
     rows = ["| | gold words | raw text |", "| --- | ---: | ---: |"]
@@ -169,6 +169,7 @@ def figures(scores: dict[str, Any]) -> list[tuple[str, str, str]]:
         if score not in BOUNDARIES:
             gold = _percent(scores["gold"].get(score))
         raw = _percent(scores["raw"].get(score))
+        # a treebank without lemmas has no row of lemmas
         if gold or raw:
             rows.append((name, gold, raw))
     return rows

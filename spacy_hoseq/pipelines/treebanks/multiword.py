@@ -37,6 +37,7 @@ def words_of(token: Token) -> list[Word]:
     lookups = token.vocab.lookups
     form = token.text.lower()
     rows = lookups.get_table(MULTIWORD_TABLE, {}).get(form)
+    # an empty row says that the form is a word; None says nothing
     if rows is None:
         rows = _by_parts(form, lookups.get_table(PARTS_TABLE, {}))
     if not rows:

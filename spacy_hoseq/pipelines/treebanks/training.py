@@ -14,6 +14,7 @@ pipeline                                       these together, compacted and cal
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,6 +81,7 @@ def train_recipe(work: Path, name: str) -> None:
     """Train with the config of a step, unless that is done."""
     folder = work / "training" / name
     done = folder / "done"
+    # the file is written last: a training that was interrupted begins anew
     if done.exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -117,6 +119,7 @@ def with_tokenizer(nlp: Language, work: Path) -> None:
     """Replace the tokenizer of a pipeline by the trained one."""
     tokenizer = CharacterTokenizer(nlp.vocab)
     tokenizer.use(spacy.load(work / "training" / "words" / "model-best"))
+    # spaCy saves the tokenizer's factory from the config
     nlp.tokenizer = tokenizer
     nlp.config["nlp"]["tokenizer"] = {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1"}
 
@@ -131,7 +134,7 @@ def join(work: Path) -> Language:
         compact_pipeline(nlp, examples, tolerance=0.001, components=["hoseq_morphologizer"])
     calibrate(nlp, examples)
     docs = read_docs([work / "corpus" / "train.spacy"], Vocab())
-    forms = Counter(token.lower_ for doc in docs for token in doc)
+    forms = Counter(token.lower_ for token in chain.from_iterable(docs))
     add_words(nlp.vocab, srsly.read_json(work / "corpus" / "multiword.json"), forms)
     if (work / "training" / "sentences").exists():
         sentences = spacy.load(work / "training" / "sentences" / "model-best")
