@@ -2,10 +2,10 @@
 `decoders`.
 
 Emission layers give one score per label and token (`SparseLinear`, `Tok2VecLinear`,
-`MarginalLinear`, a sum of two, or one of your own), `HigherOrderTagger` makes potentials of them,
-`LocalClassifiers` are for bidirectional inference. `Scorer` is what the package asks of a layer
-beside thinc's interface, `scoring_layer` makes a layer of one. `weights_of` finds what a layer has
-learnt.
+`MarginalLinear`, a sum of two, or one of your own). `HigherOrderTagger` makes potentials of them.
+`LocalClassifiers` are for bidirectional inference. A `Scorer` says what a layer can do beside
+thinc's interface, and `scoring_layer` makes a layer of one. `weights_of` returns the weights of a
+layer.
 """
 
 from ..lazy_names import lazy_names

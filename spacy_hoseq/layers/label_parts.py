@@ -59,7 +59,7 @@ class PartScorer(Scorer):
     """Scores of labels from scores of their parts."""
 
     @property
-    def parts(self) -> "LabelParts":
+    def parts(self) -> LabelParts:
         """RAISES ValueError [HS052]: before initialization."""
         self.shim.values("pairs", is_train=True)
         extra = self.shim.extra
@@ -143,7 +143,7 @@ def _parts_of(labels: Sequence[str], counts: Ints) -> list[list[LabelPart]]:
     parts_of = []
     for label, features, count in zip(labels, label_features, counts.tolist(), strict=True):
         parts = _parts(features, is_positional)
-        # a label seen once would learn its one example by heart
+        # weights of a label that was seen once would learn its one example by heart
         if count >= 2:
             parts.append(LabelPart(f"whole {label}", "whole"))
         parts_of.append(parts)
@@ -152,8 +152,10 @@ def _parts_of(labels: Sequence[str], counts: Ints) -> list[list[LabelPart]]:
 
 def _features(label: str) -> list[tuple[str, str]]:
     """Names and values of the features of a label. A tag alone is the value of TAG."""
+    if label == "_":
+        return []
     pairs = []
-    for feature in [] if label == "_" else label.split("|"):
+    for feature in label.split("|"):
         name, sign, value = feature.partition("=")
         if not sign:
             return [("TAG", label)]

@@ -172,19 +172,12 @@ class ClassifiersShim(LayerShim):
     def configure(self, *, learn_rate: float, width: float, seed: int, passes: int = 0) -> None:
         """Set how to learn. RAISES ValueError [HS027]: impossible settings."""
         check_inequality_settings(learn_rate, width, passes)
-        self._settings = {
-            "learn_rate": learn_rate,
-            "width": width,
-            "passes": passes,
-            "seed": seed,
-        }
+        self._settings = dict(learn_rate=learn_rate, width=width, passes=passes, seed=seed)
 
     def start(self, known: dict[str, Any]) -> None:
         """Set the weights of the features in `known` to zero."""
-        n_labels = (
-            len(known["values"]) - 2
-        )  # the places before and after a sequence have values, too
-        shape = sum(map(len, known["keys"])), n_labels
+        # the places before and after a sequence have values, too, but are no labels to predict
+        shape = sum(map(len, known["keys"])), len(known["values"]) - 2
         nothing = UsedRows.of(np.zeros(shape, np.float32))
         self._replace(known, dict.fromkeys(self.masks, nothing))
 

@@ -79,7 +79,7 @@ class HigherOrder:
         rules = source.fire(docs)
         numbers, matches = features.expand(rules)  # (M,) features, and the match of each
         weights = self.values[features.weight_of[numbers]]
-        # a match of one token fires a label pattern there; one of a size, or with gaps, is a span
+        # a match with a size is a span of labels, even where its pattern has no gaps
         is_span = features.is_span[numbers] | (rules.sizes[matches] > 0)
         at = np.flatnonzero(~is_span)
         patterns = None
