@@ -12,7 +12,7 @@ from spacy.util import registry
 from thinc.api import Config
 
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.known_tags import MIN_COUNT, MIN_SHARE, TABLE, known_tags
+from spacy_hoseq.features.known_tags import KNOWN_TAGS_TABLE, known_tags
 from spacy_hoseq.features.templates import parse_templates
 
 from .corpora import docs_of
@@ -29,7 +29,7 @@ class Crfsuite:
         import pycrfsuite
 
         output.mkdir(parents=True, exist_ok=True)
-        known_tags(corpus / "train.spacy", MIN_COUNT, MIN_SHARE).to_disk(output)
+        known_tags(corpus / "train.spacy", min_count=5, min_share=0.02).to_disk(output)
         self._prepare(config, output)
         trainer = pycrfsuite.Trainer(self.algorithm, verbose=False)
         for doc in docs_of(corpus / "train.spacy", self.vocab):
@@ -57,7 +57,9 @@ class Crfsuite:
         tables = config["initialize"].get("lookups")
         self.vocab = spacy.blank(config["nlp"]["lang"]).vocab
         self.vocab.lookups = Lookups() if tables is None else registry.resolve({"of": tables})["of"]
-        self.vocab.lookups.set_table(TABLE, Lookups().from_disk(output).get_table(TABLE))
+        self.vocab.lookups.set_table(
+            KNOWN_TAGS_TABLE, Lookups().from_disk(output).get_table(KNOWN_TAGS_TABLE)
+        )
 
     def pipe(self, docs: Iterable[Doc]) -> Iterator[Doc]:
         """Docs with what it predicts."""

@@ -21,7 +21,7 @@ from spacy.vocab import Vocab
 from wasabi import msg
 
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.known_tags import MIN_COUNT, MIN_SHARE, TABLE, known_tags
+from spacy_hoseq.features.known_tags import KNOWN_TAGS_TABLE, known_tags
 from spacy_hoseq.features.templates import parse_templates
 
 PASSES = 5
@@ -89,7 +89,10 @@ def vocab_of(train: Path, tables: Any) -> Vocab:
     vocab = spacy.blank("xx").vocab
     if tables is not None:
         vocab.lookups = registry.resolve({"tables": tables})["tables"]
-    vocab.lookups.set_table(TABLE, known_tags(train, MIN_COUNT, MIN_SHARE).get_table(TABLE))
+    vocab.lookups.set_table(
+        KNOWN_TAGS_TABLE,
+        known_tags(train, min_count=5, min_share=0.02).get_table(KNOWN_TAGS_TABLE),
+    )
     return vocab
 
 

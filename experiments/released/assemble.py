@@ -20,7 +20,7 @@ from spacy.lang.char_classes import CONCAT_ICONS
 from spacy.language import Language
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
 
-from spacy_hoseq.features.attributes import SOURCES
+from spacy_hoseq.features.attributes import SOURCES_TABLE
 from spacy_hoseq.pipelines.compaction.pipeline import save_compact
 
 ICON = f"[{CONCAT_ICONS}]"
@@ -51,7 +51,7 @@ def main(
         name, _, model = component.partition("=")
         source = spacy.load(model)
         for table in source.vocab.lookups.tables:
-            if table != SOURCES:  # SOURCES.json has them
+            if table != SOURCES_TABLE:  # SOURCES.json has them
                 nlp.vocab.lookups.set_table(table, source.vocab.lookups.get_table(table))
         nlp.add_pipe(source_name(source, name), source=source, name=name)
     calibrated(nlp, calibrate)

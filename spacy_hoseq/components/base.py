@@ -24,7 +24,7 @@ from thinc.api import Model, Optimizer
 from ..arrays import Ints, Labels, Mask
 from ..caches import cached_property
 from ..errors import Errors, Warnings
-from ..features.known_tags import TABLE
+from ..features.known_tags import KNOWN_TAGS_TABLE
 from ..features.sequences import WordDocs, vocab_of, words_of
 from ..layers.scorer import scorer_of
 from .extensions import write_confidences
@@ -143,7 +143,7 @@ class SequenceComponent(SavedComponent):
         self._find_labels(examples, labels, tag_dictionary or {})
         if not examples:
             raise ValueError(SpacyErrors.E923.format(name=self.name))
-        if TABLE in self.tables.names:
+        if KNOWN_TAGS_TABLE in self.tables.names:
             self._count_known_tags(examples)
         self.tables.begin()
         self.join_vocab(examples[0].predicted.vocab)
@@ -407,11 +407,11 @@ class SequenceComponent(SavedComponent):
     def _count_known_tags(self, examples: list[Example]) -> None:
         """A table that was given, or that an earlier component has made, stays."""
         lookups = self.vocab.lookups
-        if lookups.get_table(TABLE, self._known_tags) is self._known_tags:
+        if lookups.get_table(KNOWN_TAGS_TABLE, self._known_tags) is self._known_tags:
             docs = [eg.predicted for eg in examples]
             tags_of = known_tags_in(docs, self.gold_ids(examples), self.tags)
-            self._known_tags = Table(TABLE, tags_of)
-            lookups.set_table(TABLE, self._known_tags)
+            self._known_tags = Table(KNOWN_TAGS_TABLE, tags_of)
+            lookups.set_table(KNOWN_TAGS_TABLE, self._known_tags)
 
     def _weights_from(self, path: str, *, is_alone: bool) -> None:
         """Labels and weights of the component of the same name in a trained pipeline; settings stay

@@ -16,8 +16,8 @@ from thinc.api import Model
 from ..arrays import AnyInts, Labels
 from ..decoders.answers import certain_labels
 from ..errors import Errors, Warnings
-from ..features.attributes import SOURCES
-from ..features.known_tags import MIN_COUNT, MIN_SHARE, numbered
+from ..features.attributes import SOURCES_TABLE
+from ..features.known_tags import component_table
 from ..features.sequences import sequence_lengths, words_of
 from ..layers.listener import MarginalListener
 from ..layers.scorer import TrainingTexts
@@ -144,7 +144,7 @@ def known_tags_in(docs: list[Doc], gold: Labels, labels: Sequence[str]) -> dict[
     for token, label_id in zip(chain.from_iterable(docs), gold.tolist(), strict=True):
         if label_id >= 0:
             counts[token.text][labels[label_id]] += 1
-    return numbered(counts, MIN_COUNT, MIN_SHARE)
+    return component_table(counts)
 
 
 def cite_tables(nlp: Language, tables: set[str]) -> None:
@@ -152,10 +152,10 @@ def cite_tables(nlp: Language, tables: set[str]) -> None:
     address, licence, author of each. A table that names none, such as a user's own, adds nothing.
     """
     lookups = nlp.vocab.lookups
-    if lookups.has_table(SOURCES):
+    if lookups.has_table(SOURCES_TABLE):
         sources = nlp.meta.setdefault("sources", [])
         for name in sorted(tables):
-            for source in lookups.get_table(SOURCES).get(name, []):
+            for source in lookups.get_table(SOURCES_TABLE).get(name, []):
                 if source not in sources:
                     sources.append(source)
 

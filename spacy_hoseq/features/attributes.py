@@ -32,21 +32,20 @@ Value = str | int | bool | None  # "", 0, False and None: there is none
 Word = Literal["text", "lexeme", "texts", "lexemes"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-ALL_BITS = 0xFFFFFFFFFFFFFFFF
-_NAME = re.compile(r"[a-z_]+")
-# table of the vocabulary: name of another table -> who made it, as in meta.json
-SOURCES = "hoseq_sources"
-MORE = "more"  # key of a table: further tables, whose columns come after its own
-_RESERVED = ("label", "upstream", "_", "line_break")
+# a table of the vocabulary: name of another table -> who made it, as in meta.json
+SOURCES_TABLE = "hoseq_sources"
+FURTHER_TABLES = "more"  # key within a table: further tables, whose columns come after its own
 
 
 class Attribute(NamedTuple):
-    """A lexical attribute. function: (word) -> value, or (number, word) -> value if it takes a
-    number. word: whether it is given the text of the word, or spaCy's Lexeme; or "texts" or
-    "lexemes", those of one or more words at once, and gives a list of as many values. numbers:
-    those that a template may name; None = it takes none.
-    table: of the vocabulary's lookups, on which values depend; None = on no table. number: the one
-    that a template has named."""
+    """A lexical attribute.
+
+    function: (word) -> value, or (number, word) -> value if it takes a number. word: what the
+    function is given, the "text" of the word or spaCy's "lexeme"; with "texts" or "lexemes" those
+    of several words, and it returns a list of values. numbers: those that a template may name;
+    None = it takes none. table: name of the table of the vocabulary on which values depend; None =
+    on no table. number: the one that a template has named.
+    """
 
     function: Callable[..., Any]
     word: Word = "text"
@@ -55,12 +54,13 @@ class Attribute(NamedTuple):
     number: int | None = None
 
     def values(self, lexemes: Sequence[Any], texts: Sequence[str]) -> Sequence[Any]:
-        """Values of some words. lexemes: spaCy's. texts: of them."""
+        """Values of some words. lexemes: spaCy's. texts: of the lexemes."""
         words: Sequence[Any] = texts if self.word in ("text", "texts") else lexemes
-        number = [] if self.number is None else [self.number]
-        function = partial(self.function, *number)
+        function = self.function
+        if self.number is not None:
+            function = partial(function, self.number)
         if self.word in ("text", "lexeme"):
-            return [*map(function, words)]
+            return [function(word) for word in words]
         return function(words)  # type: ignore[no-any-return]
 
     def value(self, lexeme: Any) -> Any:
@@ -68,22 +68,24 @@ class Attribute(NamedTuple):
 
 
 class DocAttribute(NamedTuple):
-    """An attribute of tokens in their text. function: (docs, tables) -> values (N,) at all tokens of
-    the docs, by name; perhaps of others with it. table: as `Attribute` has it."""
+    """An attribute of tokens in their text.
+
+    function: (docs, tables) -> values (N,) at all tokens of the docs, by name; perhaps also of other
+    attributes. table: as in `Attribute`.
+    """
 
     function: Callable[[Sequence[Doc], Lookups], dict[str, Keys]]
     table: str | None = None
 
 
-OF_DOCS: dict[str, DocAttribute] = {}  # by name
-# by name; "prefixN" takes a number, "prefix" is another one without
-ATTRIBUTES: dict[str, Attribute] = {}
+DOC_ATTRIBUTES: dict[str, DocAttribute] = {}
+WORD_ATTRIBUTES: dict[str, Attribute] = {}  # "prefixN" takes a number, "prefix" is another without
 
 
 def register_attribute(
     name: str, *, word: Word = "text", numbers: range | None = None, table: str | None = None
 ) -> Callable[[Function], Function]:
-    """Decorator of a function that gives a lexical attribute: templates can name it from then on.
+    """Decorator of a function that computes a lexical attribute, which templates can name then.
 
         @register_attribute("has_vowel")
         def has_vowel(word: str) -> bool: ...            # "has_vowel[0]"
@@ -92,24 +94,25 @@ def register_attribute(
         def first_vowels(number: int, word: str) -> str: ...  # "vowels2[0]", "vowels1..4[-1]"
 
     The function is called once for each word type. It returns str, int, bool or None; "", 0, False
-    and None are no value. Register in the file given by --code, in training and wherever the
+    and None are no value. Register it in the file given by --code, in training and wherever the
     pipeline is loaded.
 
-    name (str): lower-case letters and "_". word, numbers, table: as `Attribute` has them.
-    RAISES ValueError [HS027]: the name cannot be used, or is that of another attribute (a function
-        of the same file takes the place of the one before); the numbers are none.
+    name (str): lower-case letters and "_". word, numbers, table: as in `Attribute`.
+    RAISES ValueError [HS027]: the name cannot be used, or another file has registered it; the
+        range of numbers is empty, negative or has gaps.
     """
 
     def register(function: Function) -> Function:
         key = name if numbers is None else f"{name}N"
-        known = ATTRIBUTES.get(key)
+        known = WORD_ATTRIBUTES.get(key)
+        reserved = ("label", "upstream", "_", "line_break")
         problem = ""
-        if not _NAME.fullmatch(name) or name in _RESERVED:
-            problem = 'a name has lower-case letters and "_", and is none of ' + ", ".join(
-                _RESERVED
-            )
+        if not re.fullmatch("[a-z_]+", name) or name in reserved:
+            names = ", ".join(reserved)
+            problem = f'a name has lower-case letters and "_", and is none of {names}'
         elif numbers is not None and (not numbers or numbers.step != 1 or numbers[0] < 0):
             problem = f"its numbers are {numbers}"
+        # the same file may be run again
         elif known is not None and known.function.__module__ != function.__module__:
             problem = "there is an attribute of that name"
         if problem:
@@ -117,93 +120,98 @@ def register_attribute(
             raise ValueError(
                 Errors.HS027.format(name="attribute", value=repr(name), expected=expected)
             )
-        ATTRIBUTES[key] = Attribute(function, word, numbers, table)
+        WORD_ATTRIBUTES[key] = Attribute(function, word, numbers, table)
         return function
 
     return register
 
 
 def lexical_attribute(name: str) -> Attribute | None:
-    """The lexical attribute of a name, with its number if it has one ("suffix3"); None = there is
+    """The lexical attribute of a name, with its number if it has one ("suffix3"); None: there is
     none."""
     stem = name.rstrip("0123456789")
     if stem == name:
-        return ATTRIBUTES.get(name)
+        return WORD_ATTRIBUTES.get(name)
     numbers = numbers_of(stem)
     number = int(name[len(stem) :])
     if numbers is None or number not in numbers:
         return None
-    return ATTRIBUTES[f"{stem}N"]._replace(number=number)
+    return WORD_ATTRIBUTES[f"{stem}N"]._replace(number=number)
 
 
 def numbers_of(name: str) -> range | None:
-    """The numbers that templates may give with a name; None = none."""
-    attribute = ATTRIBUTES.get(f"{name}N")
+    """The numbers that templates may name with an attribute; None: it takes none."""
+    attribute = WORD_ATTRIBUTES.get(f"{name}N")
     return None if attribute is None else attribute.numbers
 
 
 def numbered_names() -> list[str]:
     """Names that take a number, sorted."""
-    return sorted(key[:-1] for key in ATTRIBUTES if key.endswith("N"))
+    return sorted(key[:-1] for key in WORD_ATTRIBUTES if key.endswith("N"))
 
 
 def lend_tables(owner: Lookups, borrower: Lookups, names: Iterable[str]) -> bool:
-    """Share tables on which values depend with the vocabulary of another pipeline: of two of which
-    one has further columns ("more"), that one. RETURNS (bool): False, and nothing is shared, if it
-    has other tables of these names."""
+    """Share tables with the vocabulary of another pipeline. If one of two tables has further
+    columns, both share that one. RETURNS (bool): False, and nothing is shared, if there are other
+    tables of these names."""
     shared: dict[str, Table] = {}
-    for name in filter(owner.has_table, names):
-        own = owner.get_table(name)
-        other = borrower.get_table(name, own)
-        if other is own or dict.__eq__(other, own) or _extends(other, own):
-            shared[name] = other
-        elif _extends(own, other):
-            shared[name] = own
+    for name in names:
+        if not owner.has_table(name):
+            continue
+        ours = owner.get_table(name)
+        theirs = borrower.get_table(name, ours)
+        if theirs is ours or dict.__eq__(theirs, ours) or _extends(theirs, ours):
+            shared[name] = theirs
+        elif _extends(ours, theirs):
+            shared[name] = ours
         else:
             return False
     for name, table in shared.items():
-        # one and the same from now on, so that it is compared once
+        # one object from now on, so that tables are compared once
         owner.set_table(name, table)
         borrower.set_table(name, table)
     return True
 
 
 def _extends(table: Table, other: Table) -> bool:
-    """It begins as the other one does, and has further columns."""
-    further, of_other = (list(each.get(MORE, ())) for each in (table, other))
-    more = get_string_id(MORE)  # keys are hashes
-    first, of_first = ({**each, more: None} for each in (table, other))
-    goes_on = len(further) > len(of_other) and further[: len(of_other)] == of_other
-    return goes_on and isinstance(further[-1], dict) and first == of_first
+    """True if a table has all columns of the other one, and further ones after them."""
+    further = [*table.get(FURTHER_TABLES, ())]
+    others = [*other.get(FURTHER_TABLES, ())]
+    if len(further) <= len(others) or further[: len(others)] != others:
+        return False
+    more = get_string_id(FURTHER_TABLES)  # keys of a table are hashes
+    return isinstance(further[-1], dict) and {**table, more: None} == {**other, more: None}
 
 
 def check_attribute(name: str) -> None:
     """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an
     extension."""
-    is_of_doc = name in OF_DOCS or name.startswith("_.") or name.upper() in IDS
-    if not is_of_doc and not lexical_attribute(name):
-        known = ", ".join([*sorted(ATTRIBUTES), *OF_DOCS, "_.extension", "tag", "pos", "lemma"])
+    is_contextual = name in DOC_ATTRIBUTES or name.startswith("_.") or name.upper() in IDS
+    if not is_contextual and not lexical_attribute(name):
+        known = ", ".join(
+            [*sorted(WORD_ATTRIBUTES), *DOC_ATTRIBUTES, "_.extension", "tag", "pos", "lemma"]
+        )
         raise ValueError(Errors.HS013.format(name=name, known=known))
 
 
 def values_of_docs(docs: Sequence[Doc], names: Sequence[str], lookups: Lookups) -> dict[str, Keys]:
-    """Values of non-lexical attributes at all tokens of some Docs, at least one. lookups: the tables
-    on which they depend. RETURNS (N,) uint64 by name. RAISES ValueError [HS014]: unknown
-    extension; [HS027]: a value of another type."""
+    """Values of non-lexical attributes at all tokens of some Docs, at least one. lookups: tables on
+    which values depend. RETURNS (N,) uint64 by name. RAISES ValueError [HS014]: unknown extension;
+    [HS027]: a value of another type."""
     values: dict[str, Keys] = {}
     for name in names:
         if name.startswith("_."):
             values[name] = np.concatenate([_values_of_extension(doc, name) for doc in docs])
-        elif name not in OF_DOCS:
+        elif name not in DOC_ATTRIBUTES:
             (values[name],) = values_of(docs, [IDS[name.upper()]])
-        elif name not in values:
-            values.update(OF_DOCS[name].function(docs, lookups))
+        elif name not in values:  # the function of another attribute may have computed it
+            values.update(DOC_ATTRIBUTES[name].function(docs, lookups))
     return values
 
 
 def is_read_at_once(name: str) -> bool:
-    """True for spaCy's attributes of tokens that are the same on a Doc without white space."""
-    return name not in OF_DOCS and not name.startswith("_.")
+    """True for spaCy's attributes of tokens, which are the same on a Doc without white space."""
+    return name not in DOC_ATTRIBUTES and not name.startswith("_.")
 
 
 def token_values(doc: Doc, name: str) -> Keys:
@@ -223,19 +231,22 @@ def _line_breaks(docs: Sequence[Doc], lookups: Lookups) -> dict[str, Keys]:
 
 
 def _heads(docs: Sequence[Doc], lookups: Lookups) -> dict[str, Keys]:
-    """Where the head of each word stands, counted in words."""
-    heads = [each.heads() if isinstance(each, Words) else each.to_array(HEAD) for each in docs]
+    """Heads, as how many words after each word they stand."""
+    heads = []
+    for doc in docs:
+        heads.append(doc.heads() if isinstance(doc, Words) else doc.to_array(HEAD))
     return {"head": np.concatenate(heads)}
 
 
-OF_DOCS.update({"line_break": DocAttribute(_line_breaks), "head": DocAttribute(_heads)})
+DOC_ATTRIBUTES.update({"line_break": DocAttribute(_line_breaks), "head": DocAttribute(_heads)})
 
 
 def as_keys(values: Sequence[Any]) -> Keys:
-    """RETURNS (n,) uint64. RAISES ValueError [HS027]: what is no `Value`."""
+    """Values as numbers: the hash of a string, an int as it is. RETURNS (n,) uint64. RAISES
+    ValueError [HS027]: a value of another type."""
     types = {*map(type, values)}
     if types <= {int, bool}:
-        keys = [value & ALL_BITS for value in values]
+        keys = [value & 2**64 - 1 for value in values]
     elif types == {str}:  # as `get_string_id`, which takes three times as long
         symbols = SYMBOLS_BY_STR
         keys = [symbols[text] if text in symbols else hash_string(text) for text in values]
@@ -248,7 +259,7 @@ def _as_key(value: Any) -> int:
     if isinstance(value, str):
         return int(get_string_id(value))
     if value is None or isinstance(value, (int, np.integer)):
-        return int(value or 0) & ALL_BITS
+        return int(value or 0) & 2**64 - 1
     name = f"{type(value).__name__} that a template reads"
     expected = "str, int, bool or None"
     raise ValueError(Errors.HS027.format(name=name, value=repr(value), expected=expected))

@@ -13,32 +13,27 @@ from spacy.tokens import Doc
 from ..arrays import Ints, Keys, Lengths, Rows
 from ..caches import IdentityCache
 from .attributes import (
-    OF_DOCS,
+    DOC_ATTRIBUTES,
+    Attribute,
     check_attribute,
     is_read_at_once,
     lexical_attribute,
     values_of_docs,
 )
-from .keys import AFTER, BEFORE, KeyFolds
-from .lexicon import (
-    TYPE_AFTER,
-    TYPE_BEFORE,
-    Lexicon,
-    WordValues,
-    lexicon_of,
-)
+from .keys import AFTER_SENTENCE, BEFORE_SENTENCE, KeyFolds
+from .lexicon import Lexicon, WordValues, lexicon_of
 from .sequences import vocab_of, words_and_lengths
-from .templates import Template
+from .templates import Part, Template
 
-KEY_TOKENS = 16_384  # whose keys are made and looked up together
+KEY_TOKENS = 16_384  # tokens of a block: their keys are made and looked up together
 
 
 class Columns(NamedTuple):
-    """What templates see of a batch. lengths (S,): of its sequences. positions (N,): where each token
-    lies among P places that lay sentences apart.
+    """What templates see of a batch.
 
-    types (P,): the word type at each place, those before and after sentences among them. words:
-    values of word types. annotation (D, P): values of what is read from Docs, at each place.
+    lengths (S,): of its sequences. positions (N,): where each token lies among P places, which keep
+    sentences apart. types (P,): the word type at each place, also before and after sentences. words:
+    values of word types. annotation (D, P): values that are read from Docs, at each place.
     """
 
     lengths: Lengths
@@ -66,71 +61,84 @@ class KeyMaker:
     def __init__(
         self, templates: Sequence[Template], lexical: list[str], contextual: list[str]
     ) -> None:
-        parts = dict.fromkeys(part for template in templates for part in template.parts)
-        of_words = [part for part in parts if part.attribute in lexical]
-        of_docs = [part for part in parts if part.attribute in contextual]
-        row_of = {part: row for row, part in enumerate([*of_words, *of_docs])}
-        self._words = _column([lexical.index(part.attribute) for part in of_words])
-        self._docs = _column([contextual.index(part.attribute) for part in of_docs])
-        self._word_offsets = _column([part.offset for part in of_words])
-        self._doc_offsets = _column([part.offset for part in of_docs])
-        self._folds = KeyFolds(
-            [get_string_id(str(template)) for template in templates],
-            [[row_of[part] for part in template.parts] for template in templates],
-        )
+        parts: set[Part] = set()
+        for template in templates:
+            parts.update(template.parts)
+        # values have a row for each part, those about words first
+        word_parts = [part for part in sorted(parts) if part.attribute in lexical]
+        doc_parts = [part for part in sorted(parts) if part.attribute in contextual]
+        self._word_rows, self._word_offsets = _rows_and_offsets(word_parts, lexical)
+        self._doc_rows, self._doc_offsets = _rows_and_offsets(doc_parts, contextual)
+        row_of = {part: row for row, part in enumerate([*word_parts, *doc_parts])}
+        seeds = []
+        rows = []
+        for template in templates:
+            seeds.append(get_string_id(str(template)))
+            rows.append([row_of[part] for part in template.parts])
+        self._folds = KeyFolds(seeds, rows)
 
     def keys(self, columns: Columns, places: Ints) -> Keys:
-        """At some places (n,). RETURNS (K, n) uint64, 0 where a part has no value."""
+        """Keys at some places (n,). RETURNS (K, n) uint64, 0 where a part has no value."""
         values = self._values(columns, columns.types.take(places + self._word_offsets))
-        if len(self._docs):
-            cells = self._docs * len(columns.types) + (places + self._doc_offsets)
+        if len(self._doc_rows):
+            cells = self._doc_rows * len(columns.types) + (places + self._doc_offsets)
             values = np.concatenate([values, columns.annotation.reshape(-1).take(cells)])
         return self._folds.keys(values)
 
     def keys_of_types(self, columns: Columns, types: Rows) -> Keys:
-        """The same of word types (n,), wherever they stand."""
+        """Keys of word types (n,), wherever they stand. RETURNS as `keys`."""
         return self._folds.keys(self._values(columns, types))
 
     def _values(self, columns: Columns, types: Rows) -> Keys:
-        """Of all parts that are about words; only these cells of the table are read."""
+        """Values of all parts about words. Only these cells of the table are read."""
         table = columns.words.table
-        cells = columns.words.rows.take(self._words) * table.shape[1] + types
+        cells = columns.words.rows.take(self._word_rows) * table.shape[1] + types
         return table.reshape(-1).take(cells)  # type: ignore[no-any-return]
 
 
 class FeatureExtractor:
-    """Computes, for every token of a batch, the key of every template.
+    """Computes the key of every template at every token of a batch.
 
     templates: parsed templates; row k of every result belongs to templates[k].
     contextual (List[str]): attributes that are read from the Doc, not from the word.
+    own_tables: tables of the component itself; None = those of the Docs' vocabulary.
     reach (int): how many words away templates look, at most.
-    of_one_word: place of a word -> templates about it alone. of_more: all other templates, those
-        that read the Doc among them.
+    of_one_word: place of a word -> templates about it alone. of_more: all other templates, also
+        those that read the Doc.
     RAISES ValueError [HS013]: a template names an unknown attribute.
     """
 
     def __init__(self, templates: Sequence[Template]) -> None:
         self.templates = list(templates)
-        parts = [part for template in templates for part in template.parts]
-        attributes = {part.attribute: lexical_attribute(part.attribute) for part in parts}
-        for name in attributes:
-            check_attribute(name)
-        self.attributes = [known for known in attributes.values() if known is not None]
-        self._lexicon: IdentityCache[Lexicon] = IdentityCache()
-        # tables of the component itself; None = those of the Docs' vocabulary
         self.own_tables: Lookups | None = None
-        self._lexical = [name for name, known in attributes.items() if known is not None]
-        self.contextual = [name for name, known in attributes.items() if known is None]
-        self.reach = max((abs(part.offset) for part in parts), default=0)
+        self.contextual: list[str] = []
+        self.attributes: list[Attribute] = []  # of words
+        self._lexical: list[str] = []  # their names
+        self.reach = 0
         self.of_one_word: dict[int, list[int]] = {}
         self.of_more: list[int] = []
         for k, template in enumerate(self.templates):
-            first, *others = {part.offset for part in template.parts}
+            for part in template.parts:
+                self._add_attribute(part.attribute)
+                self.reach = max(self.reach, abs(part.offset))
+            offset, *others = {part.offset for part in template.parts}
             if others or any(part.attribute in self.contextual for part in template.parts):
                 self.of_more.append(k)
             else:
-                self.of_one_word.setdefault(first, []).append(k)
+                self.of_one_word.setdefault(offset, []).append(k)
+        self._lexicon: IdentityCache[Lexicon] = IdentityCache()
         self._makers: dict[tuple[int, ...], KeyMaker] = {}
+
+    def _add_attribute(self, name: str) -> None:
+        if name in self._lexical or name in self.contextual:
+            return
+        check_attribute(name)
+        attribute = lexical_attribute(name)
+        if attribute is None:
+            self.contextual.append(name)
+        else:
+            self.attributes.append(attribute)
+            self._lexical.append(name)
 
     @property
     def is_lexical(self) -> bool:
@@ -145,12 +153,14 @@ class FeatureExtractor:
     @property
     def tables(self) -> list[str]:
         """Names of the vocabulary's tables on which the features depend."""
-        of_words = [attribute.table for attribute in self.attributes]
-        of_docs = [OF_DOCS[name].table for name in self.contextual if name in OF_DOCS]
-        return sorted({table for table in (*of_words, *of_docs) if table is not None})
+        tables = {attribute.table for attribute in self.attributes}
+        for name in self.contextual:
+            if name in DOC_ATTRIBUTES:
+                tables.add(DOC_ATTRIBUTES[name].table)
+        return sorted(tables - {None})  # type: ignore[type-var]
 
     def keys(self, docs: Sequence[Doc]) -> Keys:
-        """RETURNS (K, N) uint64: key of each template at each token of the docs, in order; 0 where
+        """Keys of each template at each token of the docs, in order. RETURNS (K, N) uint64, 0 where
         it does not fire."""
         columns = self.columns(docs)
         return self.keys_between(columns, 0, columns.n_tokens)
@@ -169,25 +179,25 @@ class FeatureExtractor:
         tables = vocab.lookups if self.own_tables is None else self.own_tables
         lexicon = self._lexicon.of((tables,), lambda: lexicon_of(tables))
         words = lexicon.of(vocab, tables, self, orths)
-        types = laid_apart(words.types, positions, lengths, self.reach, (TYPE_BEFORE, TYPE_AFTER))
-        annotation = nothing
-        if self.contextual:
-            values = values_of_docs(docs, self.contextual, tables)
-            outside = BEFORE, AFTER
-            annotation = np.stack(
-                [
-                    laid_apart(values[name], positions, lengths, self.reach, outside)
-                    for name in self.contextual
-                ]
-            )
-        return Columns(lengths, positions, types, words, annotation)
+        # types 0 and 1 of a lexicon stand for what is before and after a sentence
+        types = laid_apart(words.types, positions, lengths, self.reach, (0, 1))
+        if not self.contextual:
+            return Columns(lengths, positions, types, words, nothing)
+        values = values_of_docs(docs, self.contextual, tables)
+        outside = BEFORE_SENTENCE, AFTER_SENTENCE
+        rows = []
+        for name in self.contextual:
+            rows.append(laid_apart(values[name], positions, lengths, self.reach, outside))
+        return Columns(lengths, positions, types, words, np.stack(rows))
 
     def keys_between(
         self, columns: Columns, start: int, stop: int, templates: list[int] | None = None
     ) -> Keys:
         """Keys of the tokens start <= n < stop. templates: numbers of some, None = all. RETURNS (K,
         n) uint64."""
-        maker = self._maker(range(len(self.templates)) if templates is None else templates)
+        if templates is None:
+            templates = [*range(len(self.templates))]
+        maker = self._maker(templates)
         return maker.keys(columns, columns.positions[start:stop])
 
     def key_blocks(self, columns: Columns) -> Iterator[Keys]:
@@ -200,29 +210,31 @@ class FeatureExtractor:
         uint64."""
         return self._maker(templates).keys_of_types(columns, types)
 
-    def _maker(self, templates: Sequence[int]) -> KeyMaker:
-        chosen = tuple(templates)
+    def _maker(self, numbers: Sequence[int]) -> KeyMaker:
+        chosen = tuple(numbers)
         if chosen not in self._makers:
-            of_templates = [self.templates[k] for k in chosen]
-            self._makers[chosen] = KeyMaker(of_templates, self._lexical, self.contextual)
+            templates = [self.templates[k] for k in chosen]
+            self._makers[chosen] = KeyMaker(templates, self._lexical, self.contextual)
         return self._makers[chosen]
 
     def forget_words(self) -> None:
-        """Drop all cached word types (at the end of a memory zone)."""
+        """Drop all cached word types, at the end of a memory zone."""
         if self._lexicon.latest is not None:
             self._lexicon.latest.clear()
 
 
-def _column(numbers: list[int]) -> Ints:
-    """RETURNS (n, 1)."""
-    return np.array(numbers, np.intp).reshape(-1, 1)
+def _rows_and_offsets(parts: list[Part], names: list[str]) -> tuple[Ints, Ints]:
+    """The row of each part's attribute among the names, and its offset. RETURNS (n, 1) each."""
+    pairs = [(names.index(part.attribute), part.offset) for part in parts]
+    rows, offsets = np.array(pairs, np.intp).reshape(-1, 2, 1).swapaxes(0, 1)
+    return rows, offsets
 
 
 def laid_apart(
     values: NDArray[Any], positions: Ints, lengths: Lengths, margin: int, outside: tuple[Any, Any]
 ) -> NDArray[Any]:
-    """Values of all tokens (N,), with `margin` places before and after each sequence for what stands
-    outside. positions: those of `positions_of`."""
+    """Values of all tokens (N,), and of `margin` places before and after each sequence, where
+    `outside` stands. positions: those of `positions_of`. RETURNS (P,)."""
     padded = np.full(len(values) + 2 * margin * len(lengths), outside[1], values.dtype)
     starts = positions[np.cumsum(lengths) - lengths]  # (S,) place of each first token
     padded[(starts[:, None] - np.arange(1, margin + 1)).reshape(-1)] = outside[0]
@@ -231,7 +243,7 @@ def laid_apart(
 
 
 def positions_of(lengths: Lengths, margin: int) -> Ints:
-    """Where each token lies when every sentence has `margin` free cells on both sides. RETURNS (N,)
+    """Places of tokens when every sentence has `margin` free places on both sides. RETURNS (N,)
     intp."""
     margins = margin * np.arange(1, 2 * len(lengths), 2)  # before each sentence
     return np.arange(int(lengths.sum())) + margins.repeat(lengths)

@@ -1,5 +1,5 @@
 """One table of word types for a vocabulary: the values of all lexical attributes that some component
-reads, made in one pass for all new words of a batch."""
+reads, computed in one pass for all new words of a batch."""
 
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
@@ -12,26 +12,23 @@ from ..arrays import Ints, Keys, Rows, distinct
 from ..caches import SharedCache
 from .attributes import Attribute, as_keys
 from .index import ExactIndex
-from .keys import AFTER, BEFORE
+from .keys import AFTER_SENTENCE, BEFORE_SENTENCE
 from .type_cache import MAX_WORD_TYPES
-
-# rows that stand for what is before and after a sentence
-TYPE_BEFORE = 0
-TYPE_AFTER = 1
-OUTSIDE = np.array([BEFORE, AFTER])
-_ONE = np.uint64(1)
 
 
 class Reader(Protocol):
-    """Who asks for the values of words."""
+    """What reads the values of words, such as a feature extractor."""
 
     attributes: list[Attribute]
 
 
 class WordValues(NamedTuple):
-    """Attribute values of some tokens. types (N,): word type of each. table (A', W), contiguous:
-    values of each attribute for each type, those of others among them. rows (A,): of the attributes
-    that were asked for. numbering: another object as soon as a type stands for another word."""
+    """Attribute values of some tokens.
+
+    types (N,): word type of each token. table (A', W), contiguous: values of each attribute for each
+    type, also those of other readers. rows (A,): of the reader's attributes. numbering: another
+    object as soon as a type stands for another word.
+    """
 
     types: Rows
     table: Keys
@@ -40,12 +37,14 @@ class WordValues(NamedTuple):
 
 
 class Lexicon(SharedCache):
-    """Word types of one vocabulary, and the values of all attributes that were asked for. It begins
-    anew when somebody asks for the first time, when a table of the vocabulary has changed, and
-    when there are too many words. Several threads may ask.
+    """Word types of one vocabulary, and the values of all attributes that its readers have.
 
-    Components in a row ask for the words of the same texts one after the other: the word types of
-    the last batch are kept, and found by its words, so that nothing is stale when texts change.
+    A cache. Key: the word. Bound: `MAX_WORD_TYPES`. It forgets all words when there are more, when
+    a table of the vocabulary changes, when another reader comes, and at the end of a memory zone.
+    Types 0 and 1 stand for what is before and after a sentence.
+
+    Components in a row read the words of the same texts. So the word types of the last batch are
+    cached too, by its words: texts that have changed are another batch.
     """
 
     def __init__(self) -> None:
@@ -56,18 +55,20 @@ class Lexicon(SharedCache):
 
     def forget(self) -> None:
         readers = list(self._rows)
-        self._attributes = list(dict.fromkeys(one for each in readers for one in each.attributes))
-        row_of = {attribute: row for row, attribute in enumerate(self._attributes)}
+        row_of: dict[Attribute, int] = {}
         for reader in readers:
-            self._rows[reader] = np.array([row_of[one] for one in reader.attributes], np.intp)
+            rows = [row_of.setdefault(attribute, len(row_of)) for attribute in reader.attributes]
+            self._rows[reader] = np.array(rows, np.intp)
+        self._attributes = list(row_of)
         self._tables = {one.table for one in self._attributes if one.table is not None}
-        self._index = ExactIndex(OUTSIDE)
-        self._table = OUTSIDE[None].repeat(len(row_of), axis=0)
-        self._last = np.zeros(0, np.uint64), np.zeros(0, np.int32)  # batch, and its word types
+        outside = np.array([BEFORE_SENTENCE, AFTER_SENTENCE])
+        self._index = ExactIndex(outside)
+        self._table = outside[None].repeat(len(row_of), axis=0)
+        self._last = np.zeros(0, np.uint64), np.zeros(0, np.int32)  # a batch and its word types
 
     def __len__(self) -> int:
         """Word types that are known."""
-        return self._index.n_rows - len(OUTSIDE)
+        return self._index.n_rows - 2
 
     def clear(self) -> None:
         """Forget, when no other thread is in the middle of a batch."""
@@ -75,10 +76,10 @@ class Lexicon(SharedCache):
             self.forget()
 
     def of(self, vocab: Vocab, tables: Lookups, reader: Reader, orths: Keys) -> WordValues:
-        """Values of words orths (N,) uint64 of a vocabulary. tables: its own, or those of a component
-        that reads others."""
+        """Values of words. orths (N,) uint64: of a vocabulary. tables: its own, or those of a
+        component that reads others."""
         with self._lock:
-            if self._rows.get(reader) is None:
+            if reader not in self._rows:
                 self._rows[reader] = np.zeros(0, np.intp)
                 self.forget()
             made_from = [tables.get_table(name, None) for name in self._tables]
@@ -87,7 +88,8 @@ class Lexicon(SharedCache):
             self._made_from = made_from
             try:
                 types = self._types_of(vocab, tables, orths)
-            except Exception:  # of one attribute: other readers shall have theirs
+            except Exception:
+                # an attribute fails: without its reader the others go on
                 del self._rows[reader]
                 self.forget()
                 raise
@@ -96,24 +98,25 @@ class Lexicon(SharedCache):
     def _types_of(self, vocab: Vocab, tables: Lookups, orths: Keys) -> Rows:
         """Word types (N,); new words get the next ones."""
         batch, types = self._last
-        if not np.array_equal(batch, orths):
-            keys = orths + _ONE  # 0, the empty word, is no key
+        if np.array_equal(batch, orths):
+            return types
+        keys = orths + 1  # 0, the empty word, is no key
+        types = self._index.lookup(keys)
+        # once, unless an attribute forks the process: then the lexicon was emptied
+        while (is_new := types == self._index.n_rows).any():
+            self._add(vocab, tables, distinct(keys[is_new]))
             types = self._index.lookup(keys)
-            new = distinct(keys[types == self._index.n_rows])
-            if len(new):
-                self._add(vocab, tables, new)
-                types = self._index.lookup(keys)
-            self._last = orths, types
+        self._last = orths, types
         return types
 
     def _add(self, vocab: Vocab, tables: Lookups, new: Keys) -> None:
-        lexemes = [vocab[orth] for orth in (new - _ONE).tolist()]
+        lexemes = [vocab[orth] for orth in (new - 1).tolist()]
         texts = [lexeme.text for lexeme in lexemes]
         if tables is not vocab.lookups:
-            # kept by nobody, so that a stream of new words does not fill it
+            # nobody holds this vocabulary, so a stream of new words does not fill it
             beside = Vocab(vocab.lex_attr_getters, lookups=tables)  # type: ignore[attr-defined]
             lexemes = [beside[text] for text in texts]
-        values = [as_keys(each.values(lexemes, texts)) for each in self._attributes]
+        values = [as_keys(attribute.values(lexemes, texts)) for attribute in self._attributes]
         first = self._index.n_rows
         self._index.add(new)
         stop = self._index.n_rows
@@ -122,13 +125,14 @@ class Lexicon(SharedCache):
             grown = np.empty((len(values), max(2 * first, stop)), np.uint64)
             grown[:, :first] = self._table[:, :first]
             self._table = grown
-        for row, of_attribute in zip(self._table, values, strict=True):
-            row[first:stop] = of_attribute
+        for row, attribute_values in zip(self._table, values, strict=True):
+            row[first:stop] = attribute_values
 
 
-_LEXICONS: "WeakKeyDictionary[Lookups, Lexicon]" = WeakKeyDictionary()
+_lexicons: "WeakKeyDictionary[Lookups, Lexicon]" = WeakKeyDictionary()
 
 
 def lexicon_of(tables: Lookups) -> Lexicon:
-    """The one that all share who read words with these tables, as a vocabulary has them for itself."""
-    return _LEXICONS.setdefault(tables, Lexicon())
+    """The lexicon of a vocabulary, or of the tables of a component. All its readers share it, and it
+    lives as long as they do."""
+    return _lexicons.setdefault(tables, Lexicon())

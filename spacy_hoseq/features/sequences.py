@@ -3,7 +3,6 @@ Doc. White space is no part of it."""
 
 from collections.abc import Sequence, Sized
 from itertools import pairwise
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -17,56 +16,54 @@ from ..caches import cached_property
 from ..errors import Errors
 from ..words import Words, without
 
-WORDS_AND_STARTS = [ORTH, SENT_START, IS_SPACE]
-
 
 class WordDocs(list[Doc]):
-    """The docs of a batch, those with white-space tokens as `Words`. Several layers are given them
-    one after the other, and they do not change meanwhile: they are read once for all.
+    """The docs of a batch, those with white-space tokens as `Words`. Several layers read them, one
+    after the other, and they do not change meanwhile; so their values are read once.
 
-    attributes: spaCy's, which will be asked for beside words and sentences.
+    attributes: spaCy's, which layers will read beside words and sentences.
+    values: of each attribute that was read, at all tokens (N,).
     """
 
     def __init__(self, docs: Sequence[Doc], attributes: Sequence[Any] = ()) -> None:
         super().__init__(docs)
-        wanted = [*dict.fromkeys([*WORDS_AND_STARTS, *attributes])]
-        seen = [doc.to_array(wanted) for doc in docs]  # (len(doc), A) each
-        columns = np.concatenate([np.zeros((0, len(wanted)), np.uint64), *seen])
-        spaces = columns[:, 2] != 0
-        if spaces.any():
-            for i, of_doc in enumerate(by_doc(spaces, docs)):
-                if of_doc.any():
-                    self[i] = words = without(docs[i], of_doc)
-                    seen[i] = words.to_array(wanted)
-            columns = np.concatenate(seen)
-        # of each attribute that was read (N,)
-        self.values: dict[Any, Keys] = dict(
-            zip(wanted, np.ascontiguousarray(columns.T), strict=True)
-        )
+        wanted = [*dict.fromkeys([ORTH, SENT_START, IS_SPACE, *attributes])]
+        parts = [doc.to_array(wanted) for doc in docs]  # (len(doc), A) each
+        columns = np.concatenate([np.zeros((0, len(wanted)), np.uint64), *parts])
+        is_space = columns[:, 2] != 0
+        if is_space.any():
+            for i, spaces in enumerate(by_doc(is_space, docs)):
+                if spaces.any():
+                    words = without(docs[i], spaces)
+                    self[i] = words
+                    parts[i] = words.to_array(wanted)
+            columns = np.concatenate(parts)
+        rows = np.ascontiguousarray(columns.T)
+        self.values: dict[Any, Keys] = dict(zip(wanted, rows, strict=True))
 
     @cached_property
     def words_and_lengths(self) -> tuple[Keys, Lengths]:
+        """As the function of this name."""
         return self.values[ORTH], _lengths(self.values[SENT_START], self)
 
 
 def words_of(docs: Sequence[Doc], attributes: Sequence[Any] = ()) -> WordDocs:
-    """The docs without white space, each the Doc itself where there is none."""
+    """The docs without white space. A Doc that has none stays itself."""
     return docs if isinstance(docs, WordDocs) else WordDocs(docs, attributes)
 
 
 def values_of(docs: Sequence[Doc], attributes: Sequence[Any]) -> list[Keys]:
-    """Values (N,) of spaCy's attributes at all tokens, of each."""
-    known = docs.values if isinstance(docs, WordDocs) else {}
-    if known.keys() >= {*attributes}:
-        return [known[attribute] for attribute in attributes]
+    """Values of spaCy's attributes at all tokens, (N,) of each."""
+    if isinstance(docs, WordDocs) and docs.values.keys() >= {*attributes}:
+        return [docs.values[attribute] for attribute in attributes]
     parts = [doc.to_array([*attributes]).reshape(-1, len(attributes)) for doc in docs]
     columns = np.concatenate([np.zeros((0, len(attributes)), np.uint64), *parts])
     return [*np.ascontiguousarray(columns.T)]
 
 
 def words_and_lengths(docs: Sequence[Doc]) -> tuple[Keys, Lengths]:
-    """`orth` of every token, and the sequences, with one look at each Doc. RETURNS (N,) uint64,
-    (S,) int32 as `sequence_lengths`."""
+    """`orth` of every token, and the lengths of sequences, with one look at each Doc. RETURNS (N,)
+    uint64, (S,) int32 as `sequence_lengths`."""
     if isinstance(docs, WordDocs):
         return docs.words_and_lengths
     orths, boundaries = values_of(docs, [ORTH, SENT_START])
@@ -74,14 +71,13 @@ def words_and_lengths(docs: Sequence[Doc]) -> tuple[Keys, Lengths]:
 
 
 def vocab_of(docs: Sequence[Doc]) -> Vocab:
-    """That of all docs, at least one. RAISES ValueError [HS008]: they have several."""
+    """The vocabulary of all docs, at least one. RAISES ValueError [HS008]: they have several."""
     if len(docs) == 1:
         return docs[0].vocab
-    vocabs: list[Vocab] = list(dict.fromkeys(map(attrgetter("vocab"), docs)))
-    vocab = vocabs[0]
-    if len(vocabs) > 1:
-        odd = next(doc for doc in docs if doc.vocab is not vocab)
-        raise ValueError(Errors.HS008.format(text=repr(odd.text[:40])))
+    vocab: Vocab = docs[0].vocab
+    for doc in docs:
+        if doc.vocab is not vocab:
+            raise ValueError(Errors.HS008.format(text=repr(doc.text[:40])))
     return vocab
 
 
@@ -89,7 +85,7 @@ def names_and_lengths(docs: Sequence[Doc]) -> tuple[list[bytes], Lengths]:
     """Words and sentence starts of each text as bytes, and the lengths of the sequences.
     RETURNS a list, (S,) int32 as `sequence_lengths`."""
     columns = np.stack(values_of(docs, [ORTH, SENT_START]), axis=1)
-    return [of_doc.tobytes() for of_doc in by_doc(columns, docs)], sequence_lengths(docs)
+    return [part.tobytes() for part in by_doc(columns, docs)], sequence_lengths(docs)
 
 
 def sequence_lengths(docs: Sequence[Doc]) -> Lengths:
@@ -99,26 +95,28 @@ def sequence_lengths(docs: Sequence[Doc]) -> Lengths:
 
 
 def sentence_starts(doc: Doc) -> Mask:
-    """RETURNS (len(doc),) bool: tokens that begin a sequence. Unknown boundaries (0) are no
+    """Which tokens begin a sequence. RETURNS (len(doc),) bool. Unknown boundaries (0) are no
     boundaries."""
     return _starts(doc.to_array(SENT_START), [doc])
 
 
-def pieces_of(doc: Doc, most: int) -> list[Doc]:
-    """A Doc cut between sentences: copies of about `most` tokens each. One that is not twice as long,
-    or has no sentences, is its only piece."""
-    if len(doc) <= 2 * most:
+def pieces_of(doc: Doc, n_tokens: int) -> list[Doc]:
+    """Pieces of a Doc, cut between sentences: copies of about `n_tokens` tokens each. A Doc that is
+    less than twice as long, or has no sentences, is its only piece."""
+    if len(doc) <= 2 * n_tokens:
         return [doc]
     starts = np.flatnonzero(sentence_starts(doc))
-    cuts = starts.take(np.searchsorted(starts, np.arange(most, len(doc) - most, most)), mode="clip")
-    bounds = [0, *distinct(cuts[cuts >= most]).tolist(), len(doc)]
+    # the first sentence at or after each multiple; none near the beginning or the end
+    wanted = np.arange(n_tokens, len(doc) - n_tokens, n_tokens)
+    cuts = starts.take(np.searchsorted(starts, wanted), mode="clip")
+    bounds = [0, *distinct(cuts[cuts >= n_tokens]).tolist(), len(doc)]
     if len(bounds) == 2:
         return [doc]
     return [doc[a:b].as_doc(copy_user_data=bool(doc.user_data)) for a, b in pairwise(bounds)]
 
 
 def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> list[NDArray[Any]]:
-    """Parts of an array, one for each Doc, as views. array (N, ...): of all tokens. (`np.split` takes
+    """Parts of an array, one for each Doc, as views. array (N, ...): for all tokens. (`np.split` takes
     three times as long.)"""
     if len(docs) == 1:
         return [array]
@@ -127,19 +125,23 @@ def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> list[NDArray[Any]]:
 
 
 def on_tokens(array: NDArray[Any], docs: Sequence[Doc], absent: float) -> list[NDArray[Any]]:
-    """Parts of an array for all tokens of each original: `absent` at white space."""
-    parts = zip(by_doc(array, docs), docs, strict=True)
-    return [doc.on_tokens(part, absent) if isinstance(doc, Words) else part for part, doc in parts]
+    """Parts of an array for all tokens of each original Doc, with `absent` at white space."""
+    parts = by_doc(array, docs)
+    for i, doc in enumerate(docs):
+        if isinstance(doc, Words):
+            parts[i] = doc.on_tokens(parts[i], absent)
+    return parts
 
 
 def _lengths(boundaries: NDArray[Any], docs: Sequence[Doc]) -> Lengths:
+    """Lengths of the sequences (S,). boundaries (N,): as in `_starts`."""
     starts = np.flatnonzero(_starts(boundaries, docs))
     return np.diff(starts, append=len(boundaries)).astype(np.int32)
 
 
 def _starts(boundaries: NDArray[Any], docs: Sequence[Doc]) -> Mask:
-    """boundaries (N,): SENT_START of all tokens, 1 = first of a sentence (0 = unknown). RETURNS
-    (N,) bool."""
+    """Which tokens begin a sequence or a Doc (N,). boundaries (N,): SENT_START of all tokens, 1 =
+    first of a sentence, 0 = unknown."""
     starts: Mask = boundaries == 1
     sizes = np.array([len(doc) for doc in docs], np.intp)
     starts[(np.cumsum(sizes) - sizes)[sizes > 0]] = True

@@ -21,28 +21,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from spacy.strings import get_string_id
 
 from ..errors import Errors
 from .attributes import numbered_names, numbers_of
-
-PART = re.compile(
-    r"(_\.[A-Za-z]\w*|[A-Za-z_]+)(?:(\d+)(?:\.\.(\d+))?)?"  # attribute, numbers
-    r"\[([+-]?\d+)(?:\.\.([+-]?\d+))?\]"  # offsets
-)
-BETWEEN = re.compile(r"\+(?![^[\]]*\])")  # parts, not within brackets
-MAX_OFFSET = 100
-OFFSETS = range(-MAX_OFFSET, MAX_OFFSET + 1)
-SETS = Path(__file__).with_name("template_sets.json")  # what each is for, and its templates
-LABEL = "label"
-UPSTREAM = "upstream"
-LABELS = {  # what a template has to look at
-    LABEL: 'labels of neighbours, such as "label[-1]"',
-    UPSTREAM: 'labels of the earlier component, each place once, such as "upstream[-1]+upstream[0]"',
-}
 
 
 class Part(NamedTuple):
@@ -70,21 +55,25 @@ def parse_templates(texts: Iterable[str]) -> list[Template]:
     RAISES ValueError [HS010]: a string that is no template (points at the place); [HS027]: no
         templates at all; [HS027]: the same template twice.
     """
-    templates = [template for text in texts for template in parse_template(text)]
+    templates: list[Template] = []
+    for text in texts:
+        templates += parse_template(text)
     twice = [template for template, n in Counter(templates).items() if n > 1]
-    if twice or not templates:
-        value = f'"{twice[0]}"' if twice else "none"
-        expected = "each once, ranges written out" if twice else "one or more"
-        raise ValueError(Errors.HS027.format(name="templates", value=value, expected=expected))
-    return templates
+    if not templates:
+        value, expected = "none", "one or more"
+    elif twice:
+        value, expected = f'"{twice[0]}"', "each once, ranges written out"
+    else:
+        return templates
+    raise ValueError(Errors.HS027.format(name="templates", value=value, expected=expected))
 
 
 def parse_template(text: str) -> list[Template]:
-    """Read one template string into one template per combination of its ranges. RAISES ValueError
-    [HS010], which points at the part that is wrong."""
+    """Read one template string, which gives one template per combination of its ranges. RAISES
+    ValueError [HS010], which points at the part that is wrong."""
     alternatives: list[list[Part]] = []
     at = 0
-    for part in BETWEEN.split(str(text)):
+    for part in re.split(r"\+(?![^[\]]*\])", str(text)):  # at each "+" that is not within brackets
         try:
             alternatives.append(_parts(part))
         except ValueError as error:
@@ -95,10 +84,12 @@ def parse_template(text: str) -> list[Template]:
 
 
 def _parts(text: str) -> list[Part]:
-    """One for each number and offset. RAISES ValueError: what is expected in its place."""
+    """A part for each number and offset. RAISES ValueError: what is expected in its place."""
     if text == "bias":
         return [Part(text, 0)]
-    match = PART.fullmatch(text)
+    attribute = r"(_\.[A-Za-z]\w*|[A-Za-z_]+)(?:(\d+)(?:\.\.(\d+))?)?"  # with numbers
+    offsets = r"\[([+-]?\d+)(?:\.\.([+-]?\d+))?\]"
+    match = re.fullmatch(attribute + offsets, text)
     if match is None:
         raise ValueError('an attribute and an offset, such as "lower[0]" or "suffix1..3[-1..1]"')
     name, first, last, begin, end = match.groups()
@@ -108,7 +99,7 @@ def _parts(text: str) -> list[Part]:
         if known is None:
             raise ValueError(f'"[" (only {", ".join(numbered_names())} take a number)')
         names = [f"{name}{number}" for number in _range(first, last, known)]
-    return [Part(each, offset) for each in names for offset in _range(begin, end, OFFSETS)]
+    return [Part(*each) for each in itertools.product(names, _range(begin, end, range(-100, 101)))]
 
 
 def _range(first: str, last: str | None, known: range) -> range:
@@ -119,8 +110,11 @@ def _range(first: str, last: str | None, known: range) -> range:
 
 
 class LabelTemplate(NamedTuple):
-    """seed: of its keys. word (int): which of the word parts it has, -1 = none. offsets: labels
-    that it looks at. parts: all, those about words first."""
+    """A template that looks at labels.
+
+    seed: of its keys. word (int): which of the word parts it has, -1 = none. offsets: labels
+    that it looks at. parts: all, those about words first.
+    """
 
     seed: np.uint64
     word: int
@@ -129,42 +123,57 @@ class LabelTemplate(NamedTuple):
 
 
 class SplitTemplates(NamedTuple):
-    """plain: templates about words only. words: word parts of label templates. labels: the label
-    templates."""
+    """Templates, by whether they look at labels.
+
+    plain: templates about words only. words: word parts of label templates. labels: the label
+    templates.
+    """
 
     plain: list[Template]
     words: list[Template]
     labels: list[LabelTemplate]
 
 
-def split_templates(templates: Sequence[Template], attribute: str = LABEL) -> SplitTemplates:
-    """Templates, by whether they look at labels. Labels of an earlier component are read from left
-    to right. RAISES ValueError [HS027]: one looks at the token's own label; at none of the earlier
-    component, or at one place twice."""
+def split_templates(
+    templates: Sequence[Template], attribute: Literal["label", "upstream"] = "label"
+) -> SplitTemplates:
+    """Split templates by whether they look at labels. Labels of an earlier component ("upstream")
+    are read from left to right. RAISES ValueError [HS027]: one looks at the token's own label; at
+    none of the earlier component, or at one place twice."""
     plain = []
     labels = []
     words: dict[Template, int] = {}
     for template in templates:
-        places = [part for part in template.parts if part.attribute == attribute]
-        offsets = tuple(part.offset for part in places)
-        is_wrong = 0 in offsets
-        if attribute == UPSTREAM:
-            places.sort()
-            offsets = tuple(sorted(offsets))
-            is_wrong = not offsets or len({*offsets}) < len(offsets)
-        if is_wrong:
-            value = f'"{template}"'
-            raise ValueError(
-                Errors.HS027.format(name="template", value=value, expected=LABELS[attribute])
-            )
-        if not places:
+        label_parts = [part for part in template.parts if part.attribute == attribute]
+        word_parts = tuple(part for part in template.parts if part.attribute != attribute)
+        if attribute == "upstream":
+            label_parts.sort()
+        offsets = tuple(part.offset for part in label_parts)
+        _check_offsets(template, attribute, offsets)
+        if not label_parts:
             plain.append(template)
             continue
-        of_words = tuple(part for part in template.parts if part.attribute != attribute)
-        word = words.setdefault(Template(of_words), len(words)) if of_words else -1
+        word = -1
+        if word_parts:
+            word = words.setdefault(Template(word_parts), len(words))
         seed = np.uint64(get_string_id(str(template)))
-        labels.append(LabelTemplate(seed, word, offsets, (*of_words, *places)))
+        labels.append(LabelTemplate(seed, word, offsets, (*word_parts, *label_parts)))
     return SplitTemplates(plain, list(words), labels)
+
+
+def _check_offsets(template: Template, attribute: str, offsets: tuple[int, ...]) -> None:
+    """RAISES ValueError [HS027] as `split_templates`."""
+    if attribute == "upstream":
+        is_wrong = not offsets or len({*offsets}) < len(offsets)
+        expected = (
+            'labels of the earlier component, each place once, such as "upstream[-1]+upstream[0]"'
+        )
+    else:
+        is_wrong = 0 in offsets
+        expected = 'labels of neighbours, such as "label[-1]"'
+    if is_wrong:
+        value = f'"{template}"'
+        raise ValueError(Errors.HS027.format(name="template", value=value, expected=expected))
 
 
 def templates_named(name: str, classes: int = 0) -> list[str]:
@@ -189,6 +198,7 @@ def templates_named(name: str, classes: int = 0) -> list[str]:
 
 @lru_cache(maxsize=1)
 def template_sets() -> dict[str, dict[str, Any]]:
-    """Name -> "about", "templates"."""
-    sets: dict[str, dict[str, Any]] = json.loads(SETS.read_text(encoding="utf8"))
+    """What each set is for ("about"), and its "templates", by name."""
+    text = Path(__file__).with_name("template_sets.json").read_text(encoding="utf8")
+    sets: dict[str, dict[str, Any]] = json.loads(text)
     return sets

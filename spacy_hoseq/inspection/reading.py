@@ -20,7 +20,6 @@ from ..decoders import Potentials, Weights, best_with, path_score
 from ..decoders.bidirectional import OFFSETS, contexts_of, edge_contexts, log_probabilities
 from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths
-from ..features.templates import LABEL
 from ..layers.local_classifiers import LocalScorer, shim_of
 from ..layers.scorer import Feature, TemplateFeature, scorer_of
 from ..words import Words
@@ -202,7 +201,7 @@ class Decisions(Reading):
         for parts, number in fired:
             weights = stacked.table[stacked.rows[visible, number]].astype(np.float64)
             if weights.any():
-                given = {part: near[part.offset] for part in parts if part.attribute == LABEL}
+                given = {part: near[part.offset] for part in parts if part.attribute == "label"}
                 feature = TemplateFeature(parts, word, weights, given=given)
                 features.append(names.named(feature))
         return features

@@ -23,9 +23,9 @@ from ..decoders.answers import LabelLattice, NGrams
 from ..errors import Errors
 from ..features.extract import FeatureExtractor
 from ..features.index import ExactIndex, KeyCounter, check_min_count
-from ..features.keys import ABSENT, AFTER, BEFORE, bits_of, mix
+from ..features.keys import ABSENT, AFTER_SENTENCE, BEFORE_SENTENCE, bits_of, mix
 from ..features.sequences import by_doc, sequence_lengths
-from ..features.templates import UPSTREAM, parse_templates, split_templates
+from ..features.templates import parse_templates, split_templates
 from ..learning.gradients import RowGradient
 from ..learning.parameter import Parameter
 from .listener import LabelsModel, own_labels, upstream_names
@@ -125,7 +125,7 @@ class MarginalFeatures:
     def __init__(self, templates: list[str]) -> None:
         parsed = parse_templates(templates)
         self.names = sorted(map(str, parsed))
-        _, words, labels = split_templates(parsed, UPSTREAM)
+        _, words, labels = split_templates(parsed, "upstream")
         self.words = FeatureExtractor(words)
         self.labels = labels
         self.shapes = [*dict.fromkeys(shape_of(template.offsets) for template in labels)]
@@ -146,7 +146,9 @@ class MarginalFeatures:
     def batch(self, docs: Sequence[Doc], labels: UpstreamLabels) -> UpstreamBatch:
         """The batch as templates see it."""
         lengths = sequence_lengths(docs)
-        lattice = LabelLattice(labels.probable, lengths, self._margin, (BEFORE, AFTER))
+        lattice = LabelLattice(
+            labels.probable, lengths, self._margin, (BEFORE_SENTENCE, AFTER_SENTENCE)
+        )
         return UpstreamBatch(lattice, labels.threshold, self.words.keys(docs))
 
     def ngrams(self, batch: UpstreamBatch) -> list[NGrams]:

@@ -32,7 +32,7 @@ from thinc.types import Floats2d
 from ..arrays import AnyFloats, Floats, Keys, Labels, Lengths
 from ..errors import Errors
 from ..features.extract import FeatureExtractor
-from ..features.keys import KEY_BITS, lowest_bits
+from ..features.keys import lowest_bits
 from ..features.sequences import by_doc, sequence_lengths
 from ..features.templates import Part
 from .part_sums import LabelParts
@@ -213,7 +213,7 @@ def scorer_of(model: Model[Any, Any]) -> Scorer:
 
 
 def template_features_with(
-    extractor: FeatureExtractor, docs: list[Doc], keys: Keys, bits: int = KEY_BITS
+    extractor: FeatureExtractor, docs: list[Doc], keys: Keys, bits: int = 64
 ) -> Iterator[TemplateFeature]:
     """Features with some keys that fire in some docs, each where it first does; without weights.
     bits: of which the keys have the lowest."""

@@ -12,8 +12,8 @@ import srsly
 from spacy.lookups import Lookups
 
 from ..errors import Errors
-from ..features.attributes import MORE, SOURCES
-from ..features.word_classes import TABLE
+from ..features.attributes import FURTHER_TABLES, SOURCES_TABLE
+from ..features.word_classes import WORD_CLASSES_TABLE
 from . import folder_of
 from .loading import refusal
 
@@ -35,14 +35,14 @@ def word_classes_of(pipeline: str | Path, more: list[str] | None = None) -> Look
     """
     table, makers = _classes_in(pipeline)
     if more:
-        table[MORE] = []
+        table[FURTHER_TABLES] = []
         for name in more:
             further, further_makers = _classes_in(name)
-            table[MORE].append(further)
+            table[FURTHER_TABLES].append(further)
             makers += further_makers
     lookups = Lookups()
-    lookups.add_table(TABLE, table)
-    lookups.add_table(SOURCES, {TABLE: makers})
+    lookups.add_table(WORD_CLASSES_TABLE, table)
+    lookups.add_table(SOURCES_TABLE, {WORD_CLASSES_TABLE: makers})
     return lookups
 
 
@@ -55,7 +55,7 @@ def _classes_in(pipeline: str | Path) -> tuple[dict[str, Any], list[Any]]:
     try:
         lookups = Lookups().from_disk(folder / "vocab")
         makers = _makers_in(lookups, folder)
-        classes = lookups.get_table(TABLE, None)
+        classes = lookups.get_table(WORD_CLASSES_TABLE, None)
     except Exception as error:
         raise refusal(pipeline, "vocab/lookups.bin or meta.json", error) from error
     if classes is None:
@@ -68,8 +68,8 @@ def _classes_in(pipeline: str | Path) -> tuple[dict[str, Any], list[Any]]:
 
 def _makers_in(lookups: Lookups, folder: Path) -> list[Any]:
     """The makers of a pipeline's table: those that came with it, else those in the pipeline's meta."""
-    if lookups.has_table(SOURCES):
-        return [*lookups.get_table(SOURCES)[TABLE]]
+    if lookups.has_table(SOURCES_TABLE):
+        return [*lookups.get_table(SOURCES_TABLE)[WORD_CLASSES_TABLE]]
     sources = srsly.read_json(folder / "meta.json").get("sources", [])
     # a source that says no table is of the whole pipeline
-    return [source for source in sources if source.get("table") == TABLE] or sources
+    return [source for source in sources if source.get("table") == WORD_CLASSES_TABLE] or sources

@@ -24,7 +24,7 @@ from spacy.tokens import Doc, Token
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from ..features.known_words import OWN_WORDS, TABLE, word_keys
+from ..features.known_words import KNOWN_WORDS_TABLE, OWN_WORDS, word_keys
 from ..readers.annotated import annotated_with, read_docs, spacy_files
 from .decoding import LAST_KIND, ONE_KIND, SPACED_KIND, unit_doc
 from .units import APOSTROPHES, INNER, are_parted, cuts_at, inner_cuts, units_of
@@ -102,7 +102,7 @@ def known_words(path: str | Path | None, inner: bool = False) -> Lookups:
     docs = list(read_docs(spacy_files(path), Vocab()))
     counts = Counter(token.text for doc in docs for token in doc)
     lookups = Lookups()
-    lookups.add_table(TABLE, dict(sorted(counts_by_key(counts).items())))
+    lookups.add_table(KNOWN_WORDS_TABLE, dict(sorted(counts_by_key(counts).items())))
     if inner:
         lookups.add_table(INNER, {INNER: inner_ends(docs)})
     return lookups

@@ -27,8 +27,8 @@ from spacy.training import Example
 from spacy.vectors import Vectors
 
 import spacy_hoseq
-from spacy_hoseq.features.known_words import TABLE as KNOWN_WORDS
-from spacy_hoseq.features.word_classes import TABLE as CLASSES
+from spacy_hoseq.features.known_words import KNOWN_WORDS_TABLE as KNOWN_WORDS
+from spacy_hoseq.features.word_classes import WORD_CLASSES_TABLE as CLASSES
 from spacy_hoseq.features.word_classes import word_classes
 from spacy_hoseq.pipelines import embedded_path
 from spacy_hoseq.readers import corpus as read_corpus

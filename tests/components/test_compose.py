@@ -11,7 +11,7 @@ from spacy.util import load_model_from_config
 from thinc.api import Config
 
 import spacy_hoseq
-from spacy_hoseq.features.word_classes import TABLE, word_classes
+from spacy_hoseq.features.word_classes import WORD_CLASSES_TABLE, word_classes
 from spacy_hoseq.pipelines.recipes import RECIPES, recipe
 
 from .test_factories import gold
@@ -111,7 +111,9 @@ def with_classes(folder, name):
     nlp = spacy.blank("xx")
     emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["word_class1[0]"]}
     nlp.add_pipe("hoseq_tagger", name, config={"model": {"emissions": emissions}})
-    nlp.vocab.lookups.set_table(TABLE, word_classes(path).get_table(TABLE))
+    nlp.vocab.lookups.set_table(
+        WORD_CLASSES_TABLE, word_classes(path).get_table(WORD_CLASSES_TABLE)
+    )
     doc = Doc(nlp.vocab, words=["a", "b"], tags=[name, "other"])
     nlp.initialize(lambda: [Example(Doc(nlp.vocab, words=["a", "b"]), doc)])
     for _ in range(5):
@@ -156,8 +158,8 @@ def test_equal_tables_are_one(tmp_path):
     nlp("a b")
     loaded = _reloaded(nlp, tmp_path / "saved")
     for each in (nlp, loaded):
-        table = each.vocab.lookups.get_table(TABLE)
-        assert each.get_pipe("Z").tables.held.get_table(TABLE) is table
+        table = each.vocab.lookups.get_table(WORD_CLASSES_TABLE)
+        assert each.get_pipe("Z").tables.held.get_table(WORD_CLASSES_TABLE) is table
     assert not loaded.get_pipe("Z").has_own_tables
 
 

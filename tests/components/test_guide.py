@@ -10,7 +10,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 
-from spacy_hoseq.features.known_tags import TABLE
+from spacy_hoseq.features.known_tags import KNOWN_TAGS_TABLE
 from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.recipes import recipe
 
@@ -81,7 +81,9 @@ def test_two_trainings(folder, tmp_path):
     guide, nlp = spacy.load(folder / "guide"), spacy.load(tmp_path / "model-last")
     assert nlp.meta["performance"]["tag_acc"] == 1.0
     assert tags_of(nlp, UNSEEN) == [tags for _, tags in UNSEEN], "words that only the guide knows"
-    assert dict(nlp.vocab.lookups.get_table(TABLE)) == dict(guide.vocab.lookups.get_table(TABLE))
+    assert dict(nlp.vocab.lookups.get_table(KNOWN_TAGS_TABLE)) == dict(
+        guide.vocab.lookups.get_table(KNOWN_TAGS_TABLE)
+    )
     nlp.disable_pipe("hoseq_tagger")
     assert tags_of(nlp, OTHER) == tags_of(guide, OTHER) == [tags for _, tags in OTHER]
 

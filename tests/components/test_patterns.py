@@ -6,7 +6,7 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_hoseq.features.known_tags import TABLE
+from spacy_hoseq.features.known_tags import KNOWN_TAGS_TABLE
 from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.patterns.sources import PatternFeatures
 
@@ -108,7 +108,7 @@ def examples(nlp, texts):
 
 
 def table(nlp):
-    known = nlp.vocab.lookups.get_table(TABLE)
+    known = nlp.vocab.lookups.get_table(KNOWN_TAGS_TABLE)
     return {word: known[word] for word in ("the", "run", "on", "On") if word in known}
 
 

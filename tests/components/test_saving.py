@@ -10,9 +10,9 @@ from spacy.tokens import Token
 from spacy.training import Example
 
 from spacy_hoseq.components.tables import digest_of
-from spacy_hoseq.features.known_tags import TABLE as KNOWN_TAGS
-from spacy_hoseq.features.known_words import TABLE as KNOWN_WORDS
-from spacy_hoseq.features.word_classes import TABLE as CLASSES
+from spacy_hoseq.features.known_tags import KNOWN_TAGS_TABLE as KNOWN_TAGS
+from spacy_hoseq.features.known_words import KNOWN_WORDS_TABLE as KNOWN_WORDS
+from spacy_hoseq.features.word_classes import WORD_CLASSES_TABLE as CLASSES
 from spacy_hoseq.features.word_classes import word_classes
 from spacy_hoseq.inspection import calibrate
 from spacy_hoseq.segmentation.corpus import known_words

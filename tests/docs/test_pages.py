@@ -17,7 +17,7 @@ from thinc.api import Config, Model
 
 import spacy_hoseq
 from spacy_hoseq.errors import Errors, Warnings
-from spacy_hoseq.features.attributes import ATTRIBUTES
+from spacy_hoseq.features.attributes import WORD_ATTRIBUTES
 from spacy_hoseq.features.templates import parse_templates, template_sets
 from spacy_hoseq.patterns.counted import FrequentTransitions
 from spacy_hoseq.pipelines.recipes import RECIPES
@@ -67,10 +67,10 @@ def said_of(lines, end):
 def own_attributes():
     """Attributes that a page registers are gone after it; those of a module that it is the first to import stay."""
     yield
-    for name, attribute in list(ATTRIBUTES.items()):
+    for name, attribute in list(WORD_ATTRIBUTES.items()):
         code = getattr(attribute.function, "__code__", None)
         if code is not None and code.co_filename in PAGES:
-            del ATTRIBUTES[name]
+            del WORD_ATTRIBUTES[name]
 
 
 @pytest.mark.long
@@ -248,7 +248,7 @@ def test_every_attribute_of_words_is_in_the_tables():
     named = {re.sub(r"\d+$", "N", name) for row in rows for name in re.findall(r"`(\w+)`", row[0])}
     modules = {
         name: str(getattr(each.function, "__module__", "")).split(".")[0]
-        for name, each in ATTRIBUTES.items()
+        for name, each in WORD_ATTRIBUTES.items()
     }
     assert {
         name

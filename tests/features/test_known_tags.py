@@ -7,7 +7,7 @@ from spacy.util import load_model_from_config
 from spacy.vocab import Vocab
 
 from spacy_hoseq.features.attributes import lexical_attribute, numbers_of
-from spacy_hoseq.features.known_tags import MAX_TAGS, TABLE, known_tags
+from spacy_hoseq.features.known_tags import KNOWN_TAGS_TABLE, MAX_KNOWN_TAGS, known_tags
 
 from .values import value_of
 
@@ -49,10 +49,10 @@ def values(vocab, word, n=5):
 
 def test_table_has_the_tags_of_every_word_in_sorted_order(corpus):
     lookups = known_tags(corpus)
-    assert lookups.tables == [TABLE]
-    table = lookups.get_table(TABLE)
+    assert lookups.tables == [KNOWN_TAGS_TABLE]
+    table = lookups.get_table(KNOWN_TAGS_TABLE)
     assert {word: table[word] for word in NUMBERS} == NUMBERS and len(table) == len(NUMBERS)
-    assert known_tags(str(corpus)).get_table(TABLE).to_bytes() == table.to_bytes()
+    assert known_tags(str(corpus)).get_table(KNOWN_TAGS_TABLE).to_bytes() == table.to_bytes()
 
 
 def test_numbers_do_not_depend_on_the_order_of_the_texts(corpus, tmp_path):
@@ -72,7 +72,7 @@ def test_values(corpus):
 @pytest.mark.parametrize("sentences", [[], [("", "")]])
 def test_nothing_in_the_file(sentences, tmp_path):
     vocab = vocab_with(file_of(tmp_path / "empty.spacy", docs_of(Vocab(), sentences)))
-    assert len(vocab.lookups.get_table(TABLE)) == 0 and values(vocab, "a") == [0] * 5
+    assert len(vocab.lookups.get_table(KNOWN_TAGS_TABLE)) == 0 and values(vocab, "a") == [0] * 5
 
 
 def test_no_table():
@@ -83,15 +83,15 @@ def test_no_table():
 
 
 def test_limit_on_the_number_of_tags(tmp_path):
-    assert numbers_of("known_tag") == range(MAX_TAGS), "templates can name all of them"
-    for n in (MAX_TAGS, MAX_TAGS + 1):
+    assert numbers_of("known_tag") == range(MAX_KNOWN_TAGS), "templates can name all of them"
+    for n in (MAX_KNOWN_TAGS, MAX_KNOWN_TAGS + 1):
         doc = Doc(Vocab(), words=["a"] * n, tags=[f"T{i:03}" for i in range(n)])
         path = file_of(tmp_path / f"{n}.spacy", [doc])
         vocab = Vocab()
         vocab.lookups = known_tags(path)
-        assert vocab.lookups.get_table(TABLE)["a"] == list(range(n))
+        assert vocab.lookups.get_table(KNOWN_TAGS_TABLE)["a"] == list(range(n))
         assert lexical_attribute("known_tags").value(vocab["a"]) == " ".join(map(str, range(n)))
-        if n == MAX_TAGS:
+        if n == MAX_KNOWN_TAGS:
             assert lexical_attribute("known_tag127").value(vocab["a"])
         else:
             with pytest.raises(ValueError, match=r"\[HS009\].* 129 different tags or more.* 128"):
@@ -132,7 +132,9 @@ def tags(docs):
 
 
 def test_pipeline_reads_the_table_when_it_is_trained(pipeline):
-    assert pipeline.vocab.lookups.has_table(TABLE) and values(pipeline.vocab, "run", 4) == [
+    assert pipeline.vocab.lookups.has_table(KNOWN_TAGS_TABLE) and values(
+        pipeline.vocab, "run", 4
+    ) == [
         0,
         0,
         1,
@@ -150,7 +152,7 @@ def test_table_is_saved_with_the_vocabulary(pipeline, tmp_path, corpus):
     fresh = load_model_from_config(pipeline.config).from_bytes(pipeline.to_bytes())
     assert tags(fresh.pipe(TEXTS)) == expected
     without = spacy.load(tmp_path / "nlp")
-    without.vocab.lookups.remove_table(TABLE)
+    without.vocab.lookups.remove_table(KNOWN_TAGS_TABLE)
     assert tags(without.pipe(TEXTS)) != expected, "the tags do come from the table"
 
 
@@ -161,7 +163,7 @@ def test_words_and_tags_that_are_rare_are_left_out(tmp_path):
     )
 
     def table(**settings):
-        found = known_tags(path, **settings).get_table(TABLE)
+        found = known_tags(path, **settings).get_table(KNOWN_TAGS_TABLE)
         return {word: found[word] for word in "abc" if word in found}
 
     assert table() == table(min_count=1, min_share=0.25) == {"a": [0, 1], "b": [0], "c": [1]}
@@ -174,7 +176,9 @@ def test_words_and_tags_that_are_rare_are_left_out(tmp_path):
 def test_a_folder_is_read_as_its_files(tmp_path):
     for i, sentences in enumerate((SENTENCES[:2], SENTENCES[2:])):
         file_of(tmp_path / f"{i}.spacy", docs_of(Vocab(), sentences))
-    assert {word: known_tags(tmp_path).get_table(TABLE)[word] for word in NUMBERS} == NUMBERS
+    assert {
+        word: known_tags(tmp_path).get_table(KNOWN_TAGS_TABLE)[word] for word in NUMBERS
+    } == NUMBERS
 
 
 def test_all_tags_of_a_word_are_one_value(corpus):

@@ -9,10 +9,9 @@ from spacy.tokens import Doc
 from spacy_hoseq.features.attributes import token_values, values_of_docs
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.known_words import (
-    ATTRIBUTES,
-    LONGEST,
+    KNOWN_WORDS_TABLE,
+    MAX_WORD_UNITS,
     OWN_WORDS,
-    TABLE,
     word_keys,
 )
 from spacy_hoseq.features.templates import parse_templates
@@ -41,7 +40,7 @@ def plain(text, counts, own):
     """The definition, character by character."""
     values = [[1, 1, 1] for character in text if character != " "]
     place = np.cumsum([character != " " for character in text]) - 1
-    for size in range(2, LONGEST + 1):
+    for size in range(2, MAX_WORD_UNITS + 1):
         for start in range(len(text) - size + 1):
             word = text[start : start + size]
             if counts.get(word, 0) > own.get(word, 0):
@@ -61,20 +60,25 @@ def test_longest_known_words(seed):
 
     counts = {
         random_text(int(n)).replace(" ", "a"): int(rng.integers(1, 3))
-        for n in rng.integers(2, LONGEST + 2, 30)
+        for n in rng.integers(2, MAX_WORD_UNITS + 2, 30)
     }
     vocab = spacy.blank("zh").vocab
-    vocab.lookups.add_table(TABLE, table_of(counts))
+    vocab.lookups.add_table(KNOWN_WORDS_TABLE, table_of(counts))
     texts = [random_text(int(n)) for n in rng.integers(0, 25, size=5)]
     owns = [{}, dict.fromkeys(list(counts)[:15], 1), {}, {next(iter(counts)): 5}, {}]
     docs = [doc_of(vocab, text, own) for text, own in zip(texts, owns, strict=True)]
-    values = values_of_docs(docs, ATTRIBUTES, vocab.lookups)
+    values = values_of_docs(docs, ("known_begins", "known_inside", "known_ends"), vocab.lookups)
     expected = [
         row for text, own in zip(texts, owns, strict=True) for row in plain(text, counts, own)
     ]
-    assert np.stack([values[name] for name in ATTRIBUTES], axis=1).tolist() == expected
+    assert (
+        np.stack(
+            [values[name] for name in ("known_begins", "known_inside", "known_ends")], axis=1
+        ).tolist()
+        == expected
+    )
     assert len(set(map(tuple, expected))) > 3
-    for name in ATTRIBUTES:
+    for name in ("known_begins", "known_inside", "known_ends"):
         assert (
             np.concatenate([token_values(doc, name) for doc in docs]).tolist()
             == values[name].tolist()
@@ -86,8 +90,10 @@ def test_another_table_is_another_answer():
     extractor = FeatureExtractor(parse_templates(["known_begins[0]"]))
     keys = []
     for counts in ({}, {"ab": 1}, {"bc": 1}, {"ab": 1}):
-        vocab.lookups.remove_table(TABLE) if vocab.lookups.has_table(TABLE) else None
-        vocab.lookups.add_table(TABLE, table_of(counts))
+        vocab.lookups.remove_table(KNOWN_WORDS_TABLE) if vocab.lookups.has_table(
+            KNOWN_WORDS_TABLE
+        ) else None
+        vocab.lookups.add_table(KNOWN_WORDS_TABLE, table_of(counts))
         keys.append(extractor.keys([doc_of(vocab, "abc")])[0].tolist())
     assert (
         keys[1] == keys[3] and keys[1] != keys[0] and keys[2] != keys[1] and len(set(keys[1])) == 2

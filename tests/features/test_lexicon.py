@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from spacy_hoseq.features import lexicon
-from spacy_hoseq.features.attributes import ATTRIBUTES, lexical_attribute, register_attribute
+from spacy_hoseq.features.attributes import WORD_ATTRIBUTES, lexical_attribute, register_attribute
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.lexicon import Lexicon, lexicon_of
 from spacy_hoseq.features.templates import parse_templates
@@ -146,7 +146,7 @@ def calls():
     words = []
     register_attribute("counting")(words.append)
     yield words
-    del ATTRIBUTES["counting"]
+    del WORD_ATTRIBUTES["counting"]
 
 
 def test_components_share_the_values_of_words(calls):

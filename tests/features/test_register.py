@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 
 from spacy_hoseq.features import FeatureExtractor, parse_templates, register_attribute
 from spacy_hoseq.features.attributes import (
-    ATTRIBUTES,
+    WORD_ATTRIBUTES,
     as_keys,
     lexical_attribute,
     numbered_names,
@@ -22,10 +22,10 @@ VOCAB = spacy.blank("en").vocab
 
 @pytest.fixture(autouse=True)
 def registered():
-    before = dict(ATTRIBUTES)
+    before = dict(WORD_ATTRIBUTES)
     yield
-    ATTRIBUTES.clear()
-    ATTRIBUTES.update(before)
+    WORD_ATTRIBUTES.clear()
+    WORD_ATTRIBUTES.update(before)
 
 
 def vowels(word):
@@ -133,10 +133,10 @@ def of_another_file():
 )
 def test_names_and_numbers_that_cannot_be_used(name, function, numbers):
     register_attribute("test_vowels")(vowels)
-    before = dict(ATTRIBUTES)
+    before = dict(WORD_ATTRIBUTES)
     with pytest.raises(ValueError, match=rf"\[HS027\] Wrong attribute: '{name}'"):
         register_attribute(name, numbers=numbers)(function)
-    assert before == ATTRIBUTES
+    assert before == WORD_ATTRIBUTES
 
 
 def test_a_file_that_is_loaded_again():

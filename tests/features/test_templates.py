@@ -10,9 +10,6 @@ from spacy_hoseq.decoders.bidirectional.local import OFFSETS
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import label_values
 from spacy_hoseq.features.templates import (
-    LABEL,
-    MAX_OFFSET,
-    UPSTREAM,
     Part,
     Template,
     parse_template,
@@ -52,8 +49,8 @@ CONSTRUCTS = {
     "prefix1..2[0]+orth[0..1]": [
         "prefix1[0]+orth[0]", "prefix1[0]+orth[1]", "prefix2[0]+orth[0]", "prefix2[0]+orth[1]",
     ],
-    f"lower[-{MAX_OFFSET}]": ["lower[-100]"],
-    f"lower[{MAX_OFFSET}]": ["lower[100]"],
+    f"lower[-{100}]": ["lower[-100]"],
+    f"lower[{100}]": ["lower[100]"],
 }  # fmt: skip
 
 PART, NUMBERS = "an attribute and an offset", "suffix, word_class take a number"
@@ -177,7 +174,7 @@ def test_no_such_set(name):
 
 
 _names = st.sampled_from(["lower", "orth", "prefix", "suffix12", "is_alpha", "_.x", "_.y2", "tag"])
-_parts = st.builds(Part, _names, st.integers(-MAX_OFFSET, MAX_OFFSET)) | st.just(Part("bias", 0))
+_parts = st.builds(Part, _names, st.integers(-100, 100)) | st.just(Part("bias", 0))
 
 
 @settings(max_examples=max(100, settings.default.max_examples))
@@ -194,7 +191,7 @@ LABELS = ("A", "B", "C")
 BEFORE, AFTER = len(LABELS), len(LABELS) + 1
 
 
-def split(*texts, attribute=LABEL):
+def split(*texts, attribute="label"):
     return split_templates(parse_templates(texts), attribute)
 
 
@@ -218,7 +215,7 @@ PARTS = {
 
 @pytest.mark.parametrize("text", PARTS)
 def test_parts(text):
-    attribute = LABEL if LABEL in text else UPSTREAM
+    attribute = "label" if "label" in text else "upstream"
     word, offsets = PARTS[text]
     plain, words, (template,) = split(text, attribute=attribute)
     assert [*map(str, plain)] == [] and [*map(str, words)] == [word] * (word is not None)
@@ -249,7 +246,7 @@ TWICE = [
 
 @pytest.mark.parametrize("text", [*OWN, *WITHOUT, *TWICE])
 def test_templates_that_look_at_the_own_label_at_none_or_at_one_twice(text):
-    attribute, expected = (LABEL, "label") if text in OWN else (UPSTREAM, "each place once")
+    attribute, expected = ("label", "label") if text in OWN else ("upstream", "each place once")
     with pytest.raises(ValueError, match=rf"\[HS027\] Wrong template: \"[^:]*{expected}"):
         split(f"{attribute}[3]", text, attribute=attribute)
 

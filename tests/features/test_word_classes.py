@@ -6,7 +6,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_hoseq.features.attributes import lexical_attribute
-from spacy_hoseq.features.word_classes import TABLE, word_classes
+from spacy_hoseq.features.word_classes import WORD_CLASSES_TABLE, word_classes
 
 LINES = "dog\t0110\tNN\nrun\t011\tVB|NN\nParis\t1\t\nus\t10\tPRP\nUS\t1\tNNP\n"
 
@@ -100,7 +100,7 @@ def test_a_sourced_component_brings_its_table(path, tmp_path):
 
 def test_missing_table(path):
     nlp = tagger(path)
-    nlp.vocab.lookups.remove_table(TABLE)
+    nlp.vocab.lookups.remove_table(WORD_CLASSES_TABLE)
     with pytest.raises(ValueError, match=r"\[HS007\].*word_class1.*0 columns"):
         nlp("A cat")
 

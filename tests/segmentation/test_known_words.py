@@ -4,7 +4,7 @@ import pytest
 import spacy
 
 from spacy_hoseq.features.attributes import token_values
-from spacy_hoseq.features.known_words import TABLE
+from spacy_hoseq.features.known_words import KNOWN_WORDS_TABLE
 from spacy_hoseq.readers import corpus
 from spacy_hoseq.segmentation.corpus import known_words, make_units
 
@@ -13,7 +13,7 @@ from .helpers import SENTENCES, saved_words
 
 def test_table(tmp_path):
     path = saved_words(tmp_path)
-    table = known_words(path).get_table(TABLE)
+    table = known_words(path).get_table(KNOWN_WORDS_TABLE)
     words = [
         word
         for sentence in SENTENCES

@@ -11,26 +11,23 @@ they are part of a number ("１，２３４．５").
 import re
 from functools import lru_cache
 from pathlib import Path
-
-FULL_WIDTH = ord("０") - ord("0")
-WIDE = "".join(
-    chr(ord(first) + i) for first, n in zip("０Ａａ", (10, 26, 26), strict=True) for i in range(n)
-)
-IN_NUMBERS = re.compile("(?<=[０-９])[，．：／](?=[０-９])")
+from unicodedata import normalize
 
 
 @lru_cache(maxsize=1)
 def simplified_characters() -> dict[int, int]:
-    """For `str.translate`."""
+    """The table for `str.translate`."""
     path = Path(__file__).with_name("characters.txt")
     traditional, simplified = path.read_text(encoding="utf8").splitlines()
-    table = str.maketrans(traditional + "著", simplified + "着")
-    return {**table, **{code: code - FULL_WIDTH for code in map(ord, WIDE)}}
+    wide = "".join(filter(str.isalnum, map(chr, range(0xFF10, 0xFF5B))))  # "０" to "ｚ"
+    return str.maketrans(traditional + "著" + wide, simplified + "着" + normalize("NFKC", wide))
 
 
 def in_simplified(text: str) -> str:
     """A text of the same length. Japanese and Korean texts are changed, too."""
     if text.isascii():
         return text
-    narrow = IN_NUMBERS.sub(lambda match: chr(ord(match[0]) - FULL_WIDTH), text)
+    narrow = re.sub(
+        "(?<=[０-９])[，．：／](?=[０-９])", lambda match: normalize("NFKC", match[0]), text
+    )
     return narrow.translate(simplified_characters())

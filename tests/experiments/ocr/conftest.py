@@ -5,7 +5,7 @@ import pytest
 from spacy.cli._util import import_code
 from spacy.util import registry
 
-from spacy_hoseq.features.attributes import ATTRIBUTES
+from spacy_hoseq.features.attributes import WORD_ATTRIBUTES
 
 from ...repository import ROOT
 
@@ -22,7 +22,7 @@ def taken_out():
     functions = [(names, name, names.get(name)) for names, name in NAMES]
     for names, name in NAMES:
         del catalogue.REGISTRY[(*names.namespace, name)]
-    return functions, ATTRIBUTES.pop("pixelN")
+    return functions, WORD_ATTRIBUTES.pop("pixelN")
 
 
 import_code(ROOT / "experiments" / "ocr" / "register.py")
@@ -32,7 +32,7 @@ FUNCTIONS, PIXEL = taken_out()
 def put_back():
     for names, name, function in FUNCTIONS:
         names.register(name, func=function)
-    ATTRIBUTES["pixelN"] = PIXEL
+    WORD_ATTRIBUTES["pixelN"] = PIXEL
 
 
 @pytest.fixture(scope="module", autouse=True)

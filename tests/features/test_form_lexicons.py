@@ -6,7 +6,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 from spacy_hoseq.features.attributes import lexical_attribute
-from spacy_hoseq.features.forms import lemma_lexicon, tag_lexicon
+from spacy_hoseq.features.form_lexicons import lemma_lexicon, tag_lexicon
 from spacy_hoseq.features.word_classes import read_forms, word_classes
 
 LINES = "flies\tVBZ\nflies\tNNS\nsleeps\tVBZ\nParis\tNNP\nzzz\tODD\n"

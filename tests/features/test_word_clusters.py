@@ -8,7 +8,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_hoseq.features.exchange import ClassBigrams, bigrams_of, exchange_words
+from spacy_hoseq.features.word_clusters import ClassBigrams, bigrams_of, exchange_words
 
 VOCAB = spacy.blank("xx").vocab
 SEEDS = range(4)
