@@ -59,13 +59,15 @@ def parse_templates(texts: Iterable[str]) -> list[Template]:
     for text in texts:
         templates += parse_template(text)
     twice = [template for template, n in Counter(templates).items() if n > 1]
+    if twice:
+        value = f'"{twice[0]}"'
+        expected = "each once, ranges written out"
+        raise ValueError(Errors.HS027.format(name="templates", value=value, expected=expected))
     if not templates:
-        value, expected = "none", "one or more"
-    elif twice:
-        value, expected = f'"{twice[0]}"', "each once, ranges written out"
-    else:
-        return templates
-    raise ValueError(Errors.HS027.format(name="templates", value=value, expected=expected))
+        raise ValueError(
+            Errors.HS027.format(name="templates", value="none", expected="one or more")
+        )
+    return templates
 
 
 def parse_template(text: str) -> list[Template]:

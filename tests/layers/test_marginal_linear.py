@@ -74,7 +74,7 @@ def mixed(state, value):
 
 def plain_features(templates, docs, labels):
     """(template, token, key, value) of every feature: q of the n-gram, with the words of the template."""
-    names = {BEFORE: int(keys.BEFORE), AFTER: int(keys.AFTER)}
+    names = {BEFORE: int(keys.BEFORE_SENTENCE), AFTER: int(keys.AFTER_SENTENCE)}
     names.update({y: get_string_id(f"label={label}") for y, label in enumerate(LABELS)})
     lengths = np.array([len(sentence) for doc in docs for sentence in sentences(doc)], int)
     found = []
