@@ -11,8 +11,6 @@ from ..problem import TUNING, NoPath, Posterior, Potentials, Tuning
 from ..pruning import pruned_labels
 from .pattern_posterior import PatternPosterior
 
-MANY_PERMITTED = 0.75  # share of transitions from which on exact pruning is worth trying
-
 
 def best_labels(potentials: Potentials, *, tuning: Tuning = TUNING) -> Labels:
     """The label sequences y* = argmax_y score(x, y) (`path_score`), for a batch of sequences.
@@ -69,9 +67,10 @@ def _labels(potentials: Potentials, tuning: Tuning) -> Labels:
     weights = potentials.weights
     if weights.are_zero and potentials.is_chain and potentials.edge_scores is None:
         return _best_of_each(potentials)
-    # beside forbidden transitions a change of one label alone is hardly ever permitted
-    is_sparse = potentials.fired is None and weights.permitted < MANY_PERMITTED
-    if potentials.is_chain and (is_sparse or not potentials.is_plain):
+    # Where a quarter of the transitions is forbidden, a change of one label alone is hardly ever
+    # permitted, and pruning excludes little.
+    few_permitted = potentials.fired is None and weights.permitted < 0.75
+    if potentials.is_chain and (few_permitted or not potentials.is_plain):
         return best_paths(potentials).labels
     if potentials.is_plain:
         return pruned_labels(potentials, tuning)
@@ -82,10 +81,11 @@ def _best_of_each(potentials: Potentials) -> Labels:
     """The best label of each token, of equal ones the first, as everywhere."""
     scores = potentials.scores
     allowed = potentials.allowed
-    possible = scores if allowed is None else np.where(allowed, scores, -np.inf)
     if not scores.size:  # no tokens, and perhaps no labels yet
         return np.zeros(len(scores), np.int32)
-    return np.asarray(possible.argmax(axis=1), np.int32)
+    if allowed is not None:
+        scores = np.where(allowed, scores, -np.inf)
+    return np.asarray(scores.argmax(axis=1), np.int32)
 
 
 def _groups(potentials: Potentials) -> list[Ints]:
@@ -97,6 +97,7 @@ def _groups(potentials: Potentials) -> list[Ints]:
     fires_negative = not everywhere and fired is not None and fired.weights.min(initial=0.0) < 0
     if configurations is None and not fires_negative:
         return [np.arange(len(potentials.lengths))]
+    # a sequence is of the last kind that it has features of
     ends = np.cumsum(potentials.lengths)
     kind = np.zeros(len(ends), np.intp)
     if fired is not None and fires_negative:
@@ -114,7 +115,7 @@ def _without_zeros(potentials: Potentials) -> Potentials:
     if configurations is None:
         return potentials
     nonzero = np.flatnonzero(configurations.weights)
-    configurations = (
-        configurations.chosen(nonzero, np.zeros_like(nonzero)) if len(nonzero) else None
-    )
-    return potentials._replace(configurations=configurations)
+    if not len(nonzero):
+        return potentials._replace(configurations=None)
+    not_moved = np.zeros_like(nonzero)
+    return potentials._replace(configurations=configurations.chosen(nonzero, not_moved))

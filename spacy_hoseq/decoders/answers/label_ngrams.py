@@ -65,12 +65,12 @@ class LabelLattice:
         self._margin = margin
         self._origin = 0
         self._cache: dict[tuple[float, ...], NGrams] = {}
-        self.places = np.arange(n_tokens) + moved
+        self.places = np.arange(n_tokens) + moved  # (N,)
         self.n_places = n_tokens + 2 * margin * len(lengths)
         self._token_at = self._tokens(0, n_tokens)
         self._count = np.ones(self.n_places, np.intp)
         self._count[self.places] = np.bincount(probable.tokens, minlength=n_tokens)
-        self._first = np.cumsum(self._count) - self._count
+        self._first = np.cumsum(self._count) - self._count  # cell of each place
         self._cell_of = np.arange(len(probable.tokens)) + moved.take(probable.tokens)  # each entry
         ends = np.cumsum(lengths)
         distance = np.arange(1, margin + 1)
@@ -109,9 +109,12 @@ class LabelLattice:
         """The same lattice around the tokens start <= n < stop: only their places and n-grams, with
         places counted from the first of them."""
         part = copy(self)
-        part._origin = int(self.places[start]) - self._margin if start < stop else 0
+        part._origin = 0
+        part.n_places = 0
+        if start < stop:
+            part._origin = int(self.places[start]) - self._margin
+            part.n_places = int(self.places[stop - 1]) - part._origin + self._margin + 1
         part.places = self.places[start:stop] - part._origin
-        part.n_places = int(part.places[-1]) + self._margin + 1 if start < stop else 0
         part._token_at = part._tokens(start, stop)
         part._cache = {}
         return part
@@ -164,7 +167,7 @@ class LabelLattice:
         """The gradient of a loss, given its gradient with respect to the values of some n-grams
         (M,)."""
         cells = np.zeros(len(self._p))
-        of_links = np.zeros(len(self._link_p))
+        links_in_order = np.zeros(len(self._link_p))
         for part, d_values in ngrams:
             share = d_values * part.values
             for i, (cell, link) in enumerate(zip(part.cells, part.links, strict=True)):
@@ -172,10 +175,13 @@ class LabelLattice:
                     cells += np.bincount(cell, share / self._p[cell], minlength=len(cells))
                     continue
                 before = part.cells[i - 1]
-                of_links += np.bincount(link, share / self._link_p[link], minlength=len(of_links))
+                # d q / d p(pair) = q / p(pair), and d q / d p(label before) = -q / p(label before)
+                d_links = np.bincount(link, share / self._link_p[link], len(links_in_order))
+                links_in_order += d_links
                 cells -= np.bincount(before, share / self._p[before], minlength=len(cells))
-        links = np.empty(len(of_links))
-        links[self._order] = of_links
+        links = np.empty(len(links_in_order))
+        links[self._order] = links_in_order
+        # links from and to a cell outside are as probable as the cell within
         n_pairs = len(links) - len(self._within)
         cells += np.bincount(self._within, links[n_pairs:], minlength=len(cells))
         return ProbabilityGradient(cells[self._cell_of], links[:n_pairs])

@@ -130,10 +130,9 @@ class PatternPosterior(Posterior):
     ) -> PotentialsGradient:
         check_gradient(d_nodes, self._potentials.scores.shape)
         potentials = self._potentials
-        weights = potentials.weights
-        places = np.arange(len(weights.trie) if weights.has_patterns else 0)
-        n_nodes = len(places)
-        n_fired = 0 if potentials.fired is None else len(potentials.fired.tokens)
+        n_nodes = len(potentials.numbers.node_weights)
+        n_fired = len(potentials.numbers.fired_weights)
+        places = np.arange(n_nodes)
         cost = np.zeros(0)
         if arcs is not None and d_arcs is not None and len(d_arcs):
             follows, strings = self._strings(arcs)
@@ -191,27 +190,29 @@ def with_patterns(potentials: Potentials, strings: LabelStrings) -> tuple[Potent
     fired = potentials.fired
     trie = weights.trie
     n_labels = weights.n_labels
-    rows = np.split(strings.labels, np.cumsum(strings.sizes)[:-1]) if len(strings.first) else []
-    of_strings = [tuple(row.tolist()) for row in rows]
-    distinct = list(dict.fromkeys(of_strings))
-    longer = PatternTrie(
-        [*(trie.string(node) for node in range(n_labels, len(trie))), *distinct], n_labels
-    )
+    patterns = _tuples(strings)
+    distinct = list(dict.fromkeys(patterns))
+    before = [trie.string(node) for node in range(n_labels, len(trie))]
+    longer = PatternTrie([*before, *distinct], n_labels)
     places = np.concatenate([np.arange(n_labels), longer.node_of[: len(trie) - n_labels]])
     node_weights = np.zeros(len(longer))
     node_weights[places] = weights.node_weights
     node_of = dict(zip(distinct, longer.node_of[len(trie) - n_labels :].tolist(), strict=True))
-    before = fired or Fired(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0))
-    more = Fired(
-        np.concatenate([before.tokens, strings.first + strings.sizes - 1]),
-        np.concatenate(
-            [places[before.nodes], np.array([node_of[string] for string in of_strings], np.intp)]
-        ),
-        np.concatenate([before.weights, np.zeros(len(strings.first))]),
-    )
-    return potentials._replace(
-        weights=Weights(weights.trans, longer, node_weights), fired=more
-    ), places
+    nodes = np.array([node_of[pattern] for pattern in patterns], np.intp)
+    more = Fired(strings.first + strings.sizes - 1, nodes, np.zeros(len(nodes)))
+    if fired is not None:
+        moved = fired._replace(nodes=places[fired.nodes])
+        more = Fired(*(np.concatenate(parts) for parts in zip(moved, more, strict=True)))
+    changed = potentials._replace(weights=Weights(weights.trans, longer, node_weights), fired=more)
+    return changed, places
+
+
+def _tuples(strings: LabelStrings) -> list[tuple[int, ...]]:
+    """The labels of each string."""
+    if not len(strings.first):
+        return []
+    rows = np.split(strings.labels, np.cumsum(strings.sizes)[:-1])
+    return [tuple(row.tolist()) for row in rows]
 
 
 def feature_sums(potentials: Potentials, tuning: Tuning) -> Sums:
@@ -223,8 +224,11 @@ def feature_sums(potentials: Potentials, tuning: Tuning) -> Sums:
     for sequences, has_configurations in ((others, False), (configured, True)):
         if len(sequences):
             part = potentials.select(sequences)
-            sums = None if has_configurations else _by_messages(part.potentials, tuning)
-            sums = exclusive(part.potentials, tuning) if sums is None else sums
+            sums = None
+            if not has_configurations:
+                sums = _by_messages(part.potentials, tuning)
+            if sums is None:  # digits would be lost
+                sums = exclusive(part.potentials, tuning)
             _add(total, part, sums)
     return total
 

@@ -24,10 +24,7 @@ from ..problem import (
     unpack_paths,
 )
 
-FEW = 4  # labels before a label, up to which each label is looked at by itself
-COLUMN_COST = 5  # of one column more, in labels
 STEP_CELLS = 120_000  # (earlier label, label, sequence) triples that are compared in one call
-MANY_BLOCKS = 8  # from which on the calls cost more than what they save
 
 
 def viterbi(
@@ -75,7 +72,7 @@ def best_paths(potentials: Potentials) -> Paths:
     before = v[:, : len(layout.order)]
     for t in range(1, n_steps):
         here = v[:, layout.step(t)]
-        before = arriving(before[:, : here.shape[1]], t) + here
+        before = arriving(before[:, : here.shape[1]], t) + here  # (L, n)
         here[:] = before
     labels = v.argmax(axis=0).astype(np.int32)  # packed, right where a sequence ends
     for t in range(n_steps - 1, 0, -1):
@@ -111,15 +108,16 @@ class Arrivals:
         before, kind = np.unique(permitted.T, axis=0, return_inverse=True)
         sizes = before.sum(axis=1)
         kind = kind.reshape(-1)
-        large = np.flatnonzero(sizes > FEW)
-        if len(large) > MANY_BLOCKS:
+        n_few = 4  # labels before a label, up to which it is looked at by itself
+        large = np.flatnonzero(sizes > n_few)
+        if len(large) > 8:  # the calls for so many blocks cost more than what they save
             return
         for group in large.tolist():
             earlier = np.flatnonzero(before[group])
             later = np.flatnonzero(kind == group)
             self._blocks.append((earlier, later, trans[np.ix_(earlier, later)]))
-        later = np.flatnonzero(sizes[kind] <= FEW)
-        earlier = np.argsort(~permitted[:, later], axis=0, kind="stable")[:FEW]
+        later = np.flatnonzero(sizes[kind] <= n_few)
+        earlier = np.argsort(~permitted[:, later], axis=0, kind="stable")[:n_few]
         self._few = later, earlier, trans[earlier, later][:, :, None]
 
     def __call__(self, v: Floats, t: int = 0) -> Floats:
@@ -141,8 +139,8 @@ class Arrivals:
 def max_plus(v: Floats, trans: Floats) -> Floats:
     """max_a (v[a, n] + trans[a, y]). v (A, n), trans (A, B). RETURNS (B, n)."""
     at_once = max(1, STEP_CELLS // max(1, v.size))  # later labels
-    # of few columns the labels are what lies side by side
-    few = v.shape[1] * COLUMN_COST <= len(trans)
+    # of few columns the labels are what lies side by side; a column more costs about five labels
+    few = v.shape[1] * 5 <= len(trans)
     parts = []
     for start in range(0, trans.shape[1], at_once):
         later = trans[:, start : start + at_once]

@@ -26,17 +26,16 @@ from ..problem import (
 from .chain_posterior import ChainPosterior, chain_posterior, forward_of, posterior_of
 from .forward_backward import ChainWeights, Prefixes
 
-MANY_BLOCKS = 4  # from which on a batch is walked in blocks: each question then takes two ways
-
 
 def sums_of_chain(potentials: Potentials, tuning: Tuning) -> ChainPosterior | None:
     """p(y | x) of a checked batch. RETURNS None if scaled probabilities would lose digits, or if a
     sequence has no path."""
-    is_large = potentials.scores.size > MANY_BLOCKS * tuning.sum_cells
-    if is_large and potentials.edge_scores is None:
-        blocked = BlockedChain(potentials, tuning)
-        return blocked if blocked.keeps_digits else None
-    return chain_posterior(potentials)
+    # (in blocks each question takes two ways: a batch of up to four blocks is kept)
+    is_large = potentials.scores.size > 4 * tuning.sum_cells
+    if not is_large or potentials.edge_scores is not None:
+        return chain_posterior(potentials)
+    blocked = BlockedChain(potentials, tuning)
+    return blocked if blocked.keeps_digits else None
 
 
 class Block(NamedTuple):
@@ -125,7 +124,8 @@ class BlockedChain(ChainPosterior):
         sizes = np.minimum(lengths[sequences], last) - begin
         tokens = ranges((np.cumsum(lengths) - lengths)[sequences] + begin, sizes)
         emissions = scores[tokens]
-        allowed = None if allowed is None else allowed[tokens]
+        if allowed is not None:
+            allowed = allowed[tokens]
         if entry is not None:
             border = np.cumsum(sizes) - sizes
             emissions = emissions.astype(np.float64)

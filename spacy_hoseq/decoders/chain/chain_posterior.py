@@ -52,8 +52,9 @@ def forward_of(potentials: Potentials) -> tuple[Prefixes, ChainWeights, Layout] 
     """The forward messages of `chain_posterior`, the weights of the chain, and its layout."""
     scores, weights, lengths = potentials[:3]
     layout = make_layout(lengths, len(scores))
-    allowed = potentials.allowed
-    emissions = scores if allowed is None else np.where(allowed, scores, -np.inf)
+    emissions = scores
+    if potentials.allowed is not None:
+        emissions = np.where(potentials.allowed, scores, -np.inf)
     if len(layout.order) > 1:
         emissions = emissions.take(layout.tokens, axis=0)
     if potentials.edge_scores is None:
@@ -117,7 +118,8 @@ class ChainPosterior(Posterior):
     @property
     def expected(self) -> PotentialsGradient:
         trans, edges = self._counts((self._alpha, self._message))
-        edges = None if edges is None else self._unpacked(edges)
+        if edges is not None:
+            edges = self._unpacked(edges)
         return PotentialsGradient(self.nodes, trans, edge_scores=edges)
 
     def pairs(self, arcs: LabelPairs) -> Floats:
@@ -197,7 +199,7 @@ class ChainPosterior(Posterior):
         into, backward = np.zeros((2, *alpha.shape))
         costly = None
         if arcs is not None and d_arcs is not None:
-            costly, of_arcs = self._arc_costs(arcs, d_arcs, into, backward)
+            costly, arc_costs = self._arc_costs(arcs, d_arcs, into, backward)
         forward = alpha * node  # A, B
         for here, before, weights in self._runs():
             forward[here] += e[here] * (multiply(forward[before], weights) + into[here])
@@ -209,21 +211,26 @@ class ChainPosterior(Posterior):
         after = self._message * (node - cost) + e * backward
         trans, edges = self._counts((forward, self._message), (alpha, after))
         if costly is not None:
-            _add_at(trans, costly[1:], of_arcs)
+            _add_at(trans, costly[1:], arc_costs)
         if costly is not None and edges is not None:
-            _add_at(edges, (self._place[costly.tokens], *costly[1:]), of_arcs)
+            _add_at(edges, (self._place[costly.tokens], *costly[1:]), arc_costs)
+        # E[f c] - E[f] E[c]
         scores = self._unpacked(with_cost - alpha * self.beta * cost)
-        edges = None if edges is None else self._unpacked(edges).astype(d_nodes.dtype)
+        if edges is not None:
+            edges = self._unpacked(edges).astype(d_nodes.dtype)
         return PotentialsGradient(scores.astype(d_nodes.dtype), trans, edge_scores=edges)
 
     def _runs(self, *, back: bool = False) -> "Iterator[Run]":
         """All steps but the first. back (bool): from the last on, and w with the later label
         first."""
         weights = self._of.back if back else self._of.weights
-        steps = range(1, len(self.layout.size_at_t))
-        for t in reversed(steps) if back else steps:
+        steps = list(range(1, len(self.layout.size_at_t)))
+        if back:
+            steps.reverse()
+        for t in steps:
             here = self.layout.step(t)
-            yield Run(here, self.layout.before(t), weights if weights.ndim == 2 else weights[here])
+            step_weights = weights if weights.ndim == 2 else weights[here]
+            yield Run(here, self.layout.before(t), step_weights)
 
     def _weight(self, tokens: Ints, earlier: AnyInts, later: AnyInts) -> Floats:
         """w of pairs of labels, the later one at these tokens. RETURNS (M,)."""
@@ -245,8 +252,9 @@ class ChainPosterior(Posterior):
             return trans * self._of.weights, None
         edges = np.zeros(self._of.weights.shape)
         for here, before, weights in self._runs():
-            pairs = sum(left[before][:, :, None] * right[here][:, None] for left, right in terms)
-            edges[here] = pairs * weights
+            for left, right in terms:
+                edges[here] += left[before][:, :, None] * right[here][:, None]  # (n, L, L)
+            edges[here] *= weights
         return edges.sum(axis=0), edges
 
     def _arc_costs(

@@ -6,7 +6,7 @@
     p(y_t = y) = alpha_t(y) beta_t(y) / Z
 
 In probabilities, of which a step is one matrix product. The largest e of a token and the largest w
-are 1, and alpha is scaled to sum to 1 every few steps, before its logarithm has changed by ROOM.
+are 1, and alpha is scaled to sum to 1 every few steps, before its logarithm has changed by 100.
 
 Nothing is lost while any two transitions differ by less than MAX_RANGE, since then a label can
 never be worth more than e^(2 MAX_RANGE) times what its share of alpha says. A forbidden transition
@@ -30,15 +30,12 @@ from ..problem import Layout, Weights
 
 # e^300 squared still leaves e^-100 of precision before float64 underflows at e^-708
 MAX_RANGE = 300.0
-ROOM = 100.0
 LEAST = 1e-150
 NORMAL = 1e-290  # number that has all its digits
-MANY_LABELS = 500  # from which on a second table of their pairs takes memory that is missed
 # multiplications for which BLAS starts no second thread (OpenBLAS: up to 262,144). A step is so
 # short that threads double its processor time, and where other processes run they wait for each
 # other
 ONE_THREAD = 250_000
-LEAST_ROWS = 32  # of a block: where one thread would do less at once, threads pay
 
 
 class ChainWeights(NamedTuple):
@@ -61,11 +58,13 @@ class ChainWeights(NamedTuple):
     def of_scores(cls, trans: Floats, *, permit_all: bool) -> "ChainWeights":
         """trans (L, L) or (N, L, L)."""
         top = float(trans.max(initial=-np.inf))
-        top = top if np.isfinite(top) else 0.0
+        if not np.isfinite(top):  # no labels, or everything is forbidden
+            top = 0.0
         weights: Floats = np.exp(trans - top)
         back = weights.swapaxes(-1, -2)
-        if weights.ndim == 2 and len(weights) <= MANY_LABELS:
-            # laid out anew: products with a transposed matrix take longer
+        # Laid out anew, since products with a transposed matrix take longer; of many labels another
+        # table of their pairs takes memory that is missed.
+        if weights.ndim == 2 and len(weights) <= 500:
             back = np.ascontiguousarray(back)
         return cls(weights, top, back, finite_range(trans), permit_all)
 
@@ -97,20 +96,20 @@ def scaled_prefixes(emissions: AnyFloats, of: ChainWeights, layout: Layout) -> P
     if of.spread >= MAX_RANGE or not (of.permit_all or _is_near(e, emissions, of)):
         return None
     alpha = e.copy()
-    # a step changes the logarithm of a sum by no more than this, if it can go on
-    n_steps = max(1, int(ROOM / (1.0 + of.spread + math.log(1 + e.shape[1]))))
+    # a step changes the logarithm of a sum by no more than the number below the line, if it can go on
+    n_steps = max(1, int(100.0 / (1.0 + of.spread + math.log(1 + e.shape[1]))))
     log_z = sum_by_rank(top, layout) + of.log_largest * (layout.lengths[layout.order] - 1.0)
     product, weights = _products(of.weights, layout)
     rows = by_step(alpha, layout), before_step(alpha, layout), by_step(e, layout), weights
-    for t, (here, before, of_tokens, moves) in enumerate(zip(*rows, strict=True)):
+    for t, (here, before, factors, moves) in enumerate(zip(*rows, strict=True)):
         if t > 0:
             product(before, moves, here)
-            here *= of_tokens
+            here *= factors
         if t % n_steps == n_steps - 1:
             scale = np.maximum(here.sum(axis=-1, keepdims=True), NORMAL)
             log_z[: len(scale)] += np.log(scale.reshape(-1))
             here /= scale
-            of_tokens /= scale
+            factors /= scale
     ends = layout.ends
     total = alpha.take(ends, axis=0).sum(axis=1)
     if not of.permit_all:
@@ -135,9 +134,9 @@ def scaled_suffixes(
     product, back = _products(of.back, layout)
     rows = [before_step(packed, layout) for packed in (e, beta, message)]
     steps = zip(by_step(message, layout), *rows, back, strict=True)
-    for after, of_tokens, here, into, moves in reversed(list(steps)[1:]):
-        product(after, moves, here)
-        np.multiply(of_tokens, here, into)
+    for after, factors, here, into, moves in reversed(list(steps)[1:]):
+        product(after, moves, here)  # beta
+        np.multiply(factors, here, into)  # m
     return Suffixes(beta, message)
 
 
@@ -164,9 +163,10 @@ def _products(weights: Floats, layout: Layout) -> tuple[Product, list[Floats]]:
     """Factors of the rows of a step, and of each step. weights (L, L) or (N, L, L)."""
     n_columns = len(layout.order)
     shared = weights.ndim == 2
-    of_steps = [weights] * len(layout.size_at_t) if shared else by_step(weights, layout)
-    is_small = n_columns == 1 or (shared and n_columns * weights.size <= ONE_THREAD)
-    return np.dot if is_small else multiply, of_steps
+    step_weights = [weights] * len(layout.size_at_t) if shared else by_step(weights, layout)
+    if n_columns == 1 or (shared and n_columns * weights.size <= ONE_THREAD):
+        return np.dot, step_weights
+    return multiply, step_weights
 
 
 def multiply(rows: Floats, weights: Floats, product: Floats | None = None) -> Floats:
@@ -177,7 +177,8 @@ def multiply(rows: Floats, weights: Floats, product: Floats | None = None) -> Fl
     if weights.ndim == 3:
         np.matmul(rows[:, None], weights, out=product[:, None])
         return product
-    n_rows = max(LEAST_ROWS, ONE_THREAD // max(1, weights.size))
+    # (of fewer than 32 rows at once, one thread would do too little: there threads pay)
+    n_rows = max(32, ONE_THREAD // max(1, weights.size))
     for start in range(0, len(rows), n_rows):
         stop = start + n_rows
         np.dot(rows[start:stop], weights, out=product[start:stop])
