@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import AnyFloats, Floats, Ints
+from ...arrays import AnyFloats, Floats, Ints, Mask
 from ..chain import MAX_RANGE, finite_range, reached_labels, sum_by_rank, vanished
 from ..problem import (
     Fired,
@@ -51,18 +51,16 @@ from ..problem import (
     packed_scores,
 )
 
-MAX_LOSS = 15.0  # negative weights make the sum cancel: e^15 costs 7 of the 16 digits at a token
-CANCELLED = 1e-10  # of probabilities that sum to 1: more than rounding without cancellation
 STEP = 1e-50  # imaginary; its square vanishes beside 1
 
 
-def with_costs(potentials: Potentials, scores: AnyFloats, of_last_fired: AnyFloats) -> Potentials:
+def with_costs(potentials: Potentials, scores: AnyFloats, last_fired: AnyFloats) -> Potentials:
     """Potentials whose imaginary parts are STEP times a cost: of labels (N, L), and of the patterns
     that fire last (n,)."""
     fired = potentials.fired
-    if fired is not None and len(of_last_fired):
+    if fired is not None and len(last_fired):
         costs = np.zeros(len(fired.tokens))
-        costs[-len(of_last_fired) :] = of_last_fired
+        costs[-len(last_fired) :] = last_fired
         fired = fired._replace(weights=fired.weights + 1j * STEP * costs)
     complex_scores = potentials.scores + 1j * STEP * scores.astype(np.float64)
     return potentials._replace(scores=complex_scores, fired=fired)
@@ -93,14 +91,14 @@ def _sum_to_one(counts: PotentialsGradient, potentials: Potentials) -> bool:
         cost += float(np.abs(potentials.fired.weights.imag).max(initial=0.0)) / STEP
     largest_cost = max(1.0, cost * float(potentials.lengths.max(initial=0)))
     lost = max(np.abs(errors.real).max(), np.abs(errors.imag).max() / STEP / largest_cost)
-    return bool(lost < CANCELLED)
+    return bool(lost < 1e-10)  # more is no rounding, but cancellation
 
 
 def keeps_digits(potentials: Potentials) -> bool:
     """These weights let inclusive messages keep their digits: transitions and pattern weights at a
     token differ by less than MAX_RANGE, so that a share of a message cannot vanish and come back
     (as in `forward_backward.py`), and negative weights at a token do not add up to less than
-    -MAX_LOSS, so that what is left of a sum has digits.
+    -15, so that what is left of a sum has digits: e^15 costs 7 of 16.
 
     Forbidden transitions are no part of the range; where there are some, the walk itself sees
     whether shares vanish.
@@ -109,7 +107,7 @@ def keeps_digits(potentials: Potentials) -> bool:
     gain = _largest_sum(weights, potentials.fired, 1)
     loss = _largest_sum(weights, potentials.fired, -1)
     # False for NaN
-    return finite_range(weights.trans) + gain + loss < MAX_RANGE and loss < MAX_LOSS
+    return finite_range(weights.trans) + gain + loss < MAX_RANGE and loss < 15.0
 
 
 def _largest_sum(weights: Weights, fired: Fired | None, sign: int) -> float:
@@ -141,26 +139,31 @@ class InclusiveMessages(ABC):
         self.layout = layout
         trans = weights.precise_trans
         reached = reached_labels(emissions.real.T > -np.inf, trans, layout)
-        self.reached = None if reached is None else reached.T
-        if self.reached is not None:
+        self.reached: Mask | None = None
+        if reached is not None:
+            self.reached = reached.T
             emissions = np.where(self.reached, emissions, -np.inf)
         self.shift = emissions.real.max(axis=0, initial=-np.inf)
         self.has_paths = bool(np.isfinite(self.shift).all())
         self.potentials = np.exp(emissions - np.where(np.isfinite(self.shift), self.shift, 0.0))
-        top = float(np.max(trans, initial=-np.inf))
-        self.top = top if np.isfinite(top) else 0.0
+        self.top = float(np.max(trans, initial=-np.inf))
+        if not np.isfinite(self.top):  # no labels, or everything is forbidden
+            self.top = 0.0
 
     def sums(self) -> Sums | None:
         """RETURNS None if digits are lost, or if a sequence has no path."""
         forward: list[Message] = []
+        if not self.has_paths:
+            return None
+        before: Floats | None = None
         for t in range(len(self.layout.size_at_t)):
-            step = self._step(t, forward[-1].z if forward else None) if self.has_paths else None
+            step = self._step(t, before)
             if step is None:
                 return None
             forward.append(step)
-        log_scale = np.zeros(0)
-        if forward:
-            log_scale = np.concatenate([np.log(message.scale.real) for message in forward])
+            before = step.z
+        scales = [np.zeros(0), *(np.log(message.scale.real) for message in forward)]
+        log_scale = np.concatenate(scales)
         by_rank = sum_by_rank(log_scale + self.shift, self.layout)
         by_rank += self.top * (self.layout.lengths[self.layout.order] - 1)
         log_z = np.empty(len(by_rank))
@@ -264,50 +267,61 @@ class NodeMessages(InclusiveMessages):
         return None if self._loses(t, singles, scale) else Message(z / scale, w, scale)
 
     def _backward(self, forward: list[Message]) -> PotentialsGradient:
-        # long: one recursion from the last token to the first, the derivative of `_step`
+        """The derivative of all steps, from the last token to the first."""
         trie = self.trie
         n_labels = trie.n_labels
         dtype = self.potentials.dtype
         marginals = np.zeros((n_labels, len(self.layout.tokens)), dtype)
         trans = np.zeros((n_labels, n_labels), dtype)
-        at_node = np.zeros(len(trie), dtype)
-        matched = np.zeros(len(trie), dtype)
+        at_node = np.zeros(len(trie), dtype)  # how often each node is the one that w_t goes through
+        longest = np.zeros(len(trie), dtype)
         fired = np.zeros(len(self.fired.tokens), dtype)
         adjoint = np.zeros((len(trie), 0), dtype)
         for t in range(len(forward) - 1, -1, -1):
             _, w, scale = forward[t]
-            n = w.shape[1]
-            adjoint = self._adjoint(t, adjoint, np.arange(n_labels), trie.depth) / scale
-            grown = self._grown(t, n)
-            above = np.zeros_like(adjoint)  # sum over the proper suffixes of u
-            d_w = grown * adjoint
-            longest = w * adjoint  # times e^psi: probability that u is the longest match
-            for nodes, fail, targets, starts in trie.links:
-                above[nodes] = above[fail] + adjoint[fail]
-                d_w[nodes] += (grown[nodes] - grown[fail]) * above[nodes]
-                share = w[nodes] * above[nodes]
-                longest[nodes] += share
-                longest[targets] -= np.add.reduceat(share, starts, axis=0)
-            longest *= grown
-            matched += longest.sum(axis=1)
+            adjoint = self._adjoint(t, adjoint, np.arange(n_labels), trie.depth) / scale  # (U, n)
+            d_w, p_longest = self._through_links(w, self._grown(t, w.shape[1]), adjoint)
+            longest += p_longest.sum(axis=1)
             if t in self.extra:
                 entries = self.by_step[self.bounds[t] : self.bounds[t + 1]]
-                node = self.fired.nodes[entries]
-                fired[entries] = trie.matched(longest)[node, self.columns[entries]]
-            product = w * d_w  # (U, n)
+                nodes = self.fired.nodes[entries]
+                fired[entries] = trie.matched(p_longest)[nodes, self.columns[entries]]
+            product = w * d_w  # (U, n): what log Z owes to w_t of each node
             here = self.layout.step(t)
             marginals[self.by_label.keys, here] = self.by_label.added(product)
             if t == 0:
                 break
-            before = forward[t - 1].z[:, :n]
-            potentials = self.potentials[:, here]
-            message = potentials * d_w[:n_labels]  # (L, n)
-            trans += before[:n_labels] @ message.T
             at_node += product.sum(axis=1)
-            adjoint = np.zeros((len(trie), n), dtype)
-            adjoint[:n_labels] = self.trans_weights @ message
-            gained = self.move * potentials[self.label] * d_w[self.deep]
-            adjoint[self.by_parent.keys] += self.by_parent.added(gained)
+            potentials = self.potentials[:, here]
+            before = forward[t - 1].z[:n_labels, : w.shape[1]]
+            trans += before @ (potentials * d_w[:n_labels]).T
+            adjoint = self._through_step(potentials, d_w)
         trans *= self.trans_weights
         trans += binned(self.pairs, at_node[self.deep], trans.size).reshape(trans.shape)
-        return self._counts(marginals, trans, matched, fired)
+        return self._counts(marginals, trans, longest, fired)
+
+    def _through_links(self, w: Floats, grown: Floats, adjoint: Floats) -> tuple[Floats, Floats]:
+        """Through Z_t = e^psi w_t + what longer nodes add. grown: e^psi. adjoint (U, n): of Z_t.
+        RETURNS that of w_t, and the probability that each node is the longest match, (U, n) each."""
+        above = np.zeros_like(adjoint)  # sum over the proper suffixes of u
+        d_w = grown * adjoint
+        longest = w * adjoint  # times e^psi, below
+        for nodes, fail, targets, starts in self.trie.links:
+            above[nodes] = above[fail] + adjoint[fail]
+            d_w[nodes] += (grown[nodes] - grown[fail]) * above[nodes]
+            # a labelling whose longest match is a node is no longer one of what the node fails to
+            share = w[nodes] * above[nodes]
+            longest[nodes] += share
+            longest[targets] -= np.add.reduceat(share, starts, axis=0)
+        longest *= grown
+        return d_w, longest
+
+    def _through_step(self, potentials: Floats, d_w: Floats) -> Floats:
+        """Through w_t = the potentials of one more label times Z_{t-1} of the parent. potentials
+        (L, n). d_w (U, n): adjoint of w_t. RETURNS that of Z_{t-1}, (U, n)."""
+        n_labels = len(potentials)
+        adjoint = np.zeros_like(d_w)
+        adjoint[:n_labels] = self.trans_weights @ (potentials * d_w[:n_labels])
+        gained = self.move * potentials[self.label] * d_w[self.deep]
+        adjoint[self.by_parent.keys] += self.by_parent.added(gained)
+        return adjoint

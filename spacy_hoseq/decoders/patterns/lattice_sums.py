@@ -16,7 +16,7 @@ Scores may be complex: then the imaginary parts of all results are derivatives i
 those of the scores (`inclusive_sums.py`).
 
 What float64 cannot know is refused. Rounding moves alpha + beta by at most EPSILON times the
-magnitudes that have been added up; where that is above TOLERANCE, and a second state of the token
+magnitudes that have been added up; where that is above 1e-6, and a second state of the token
 comes as close to the best one as that, their probabilities are not known (scores of 1e15 that
 differ by 1 on the way are such).
 
@@ -39,11 +39,9 @@ import numpy as np
 from ...arrays import Floats, Ints, Labels
 from ...errors import Errors
 from ..problem import Groups, NoPath, Potentials, PotentialsGradient, Sums
-from .lattice import Lattice, with_ended
+from .lattice import Lattice, Step, with_ended
 
 EPSILON = 2 * float(np.finfo(np.float64).eps)  # several roundings of half of it, in the worst case
-TOLERANCE = 1e-6  # of logarithms
-NEGLIGIBLE = 40.0  # e^-40 of the best state's probability is less than its rounding
 
 Visit = Callable[[int, Floats, Floats], None]
 
@@ -55,51 +53,73 @@ def exclusive_sums(lattice: Lattice, potentials: Potentials) -> Sums:
 
     Memory O(S + U) a token, and that of edge_scores.
     """
-    # long: what is counted at a token, and what is made of it
-    trie = lattice.trie
-    layout = lattice.layout
-    n_labels = trie.n_labels
-    n_tokens = len(potentials.scores)
-    dtype = np.result_type(potentials.scores, np.float64)
-    longest = np.zeros((len(trie), n_tokens), dtype)  # packed
-    pairs = np.zeros(n_labels * n_labels, dtype)
-    configurations = np.zeros(len(potentials.numbers.configuration_weights), dtype)
-    has_edges = potentials.edge_scores is not None
-    edges = np.zeros((n_labels * n_labels, n_tokens if has_edges else 0), dtype)
+    counts = ExpectedCounts(lattice, potentials)
+    by_rank = lattice_sums(lattice, counts.add)
+    log_z = np.empty(len(by_rank))
+    log_z[lattice.layout.order] = by_rank
+    return Sums(log_z, counts.gradient())
 
-    def count(t: int, states: Floats, arcs: Floats) -> None:
-        here = layout.step(t)
+
+class ExpectedCounts:
+    """Expected counts of features, added up token by token. longest (U, N): packed, how probable each
+    node is as the longest match. pairs (L * L,): of labels; edges (L * L, N), packed, the same at
+    each token where text scores them."""
+
+    def __init__(self, lattice: Lattice, potentials: Potentials) -> None:
+        n_pairs = lattice.trie.n_labels**2
+        n_tokens = len(potentials.scores)
+        dtype = np.result_type(potentials.scores, np.float64)
+        self._lattice = lattice
+        self._potentials = potentials
+        self._longest = np.zeros((len(lattice.trie), n_tokens), dtype)
+        self._pairs = np.zeros(n_pairs, dtype)
+        self._edges: Floats | None = None
+        if potentials.edge_scores is not None:
+            self._edges = np.zeros((n_pairs, n_tokens), dtype)
+        self._configurations = np.zeros(len(potentials.numbers.configuration_weights), dtype)
+
+    def add(self, t: int, states: Floats, arcs: Floats) -> None:
+        """One step. states (S, n), arcs (E, n): their probabilities."""
+        lattice = self._lattice
+        here = lattice.layout.step(t)
         nodes = Groups(lattice.nodes(t))
-        longest[nodes.keys, here] = nodes.added(states)
+        self._longest[nodes.keys, here] = nodes.added(states)
         ended, done = lattice.completed(t)
         if len(ended):
-            configurations[ended] = (arcs if t else states)[:, 0] @ done
+            self._configurations[ended] = (arcs if t else states)[:, 0] @ done
         if t == 0:
             return
         into = lattice.step(t).arcs
         earlier = lattice.labels(t - 1)[into.source]
-        groups = Groups(earlier * n_labels + lattice.labels(t)[into.target])
-        of_pairs = groups.added(arcs)
-        pairs[groups.keys] += of_pairs.sum(axis=1)
-        if has_edges:
-            edges[groups.keys, here] = of_pairs
+        groups = Groups(earlier * lattice.trie.n_labels + lattice.labels(t)[into.target])
+        pairs = groups.added(arcs)
+        self._pairs[groups.keys] += pairs.sum(axis=1)
+        if self._edges is not None:
+            self._edges[groups.keys, here] = pairs
 
-    by_rank = lattice_sums(lattice, count)
-    log_z = np.empty(len(by_rank))
-    log_z[layout.order] = by_rank
-    matched = trie.matched(longest)[:, layout.place]  # (U, N)
-    nodes = matched.sum(axis=1) if potentials.weights.has_patterns else np.zeros(0)
-    nodes[:n_labels] = 0.0
-    fired = potentials.fired
-    counts = PotentialsGradient(
-        np.ascontiguousarray(matched[:n_labels].T),
-        pairs.reshape(n_labels, n_labels),
-        nodes,
-        np.zeros(0) if fired is None else matched[fired.nodes, fired.tokens],
-        configurations,
-        edges[:, layout.place].T.reshape(-1, n_labels, n_labels) if has_edges else None,
-    )
-    return Sums(log_z, counts)
+    def gradient(self) -> PotentialsGradient:
+        """E[f] of all features: log Z by each score and weight."""
+        trie = self._lattice.trie
+        place = self._lattice.layout.place
+        n_labels = trie.n_labels
+        # a node is matched where it, or a node that ends with it, is the longest match
+        matched = trie.matched(self._longest)[:, place]  # (U, N)
+        counts = PotentialsGradient(
+            np.ascontiguousarray(matched[:n_labels].T),
+            self._pairs.reshape(n_labels, n_labels),
+            configuration_weights=self._configurations,
+        )
+        if self._potentials.weights.has_patterns:
+            node_weights = matched.sum(axis=1)
+            node_weights[:n_labels] = 0.0  # single labels are no patterns
+            counts = counts._replace(node_weights=node_weights)
+        fired = self._potentials.fired
+        if fired is not None:
+            counts = counts._replace(fired_weights=matched[fired.nodes, fired.tokens])
+        if self._edges is not None:
+            edges = self._edges[:, place].T.reshape(-1, n_labels, n_labels)
+            counts = counts._replace(edge_scores=edges)
+        return counts
 
 
 class Prefixes(NamedTuple):
@@ -119,14 +139,13 @@ def lattice_sums(lattice: Lattice, visit: Visit) -> Floats:
     RAISES ValueError [HS097]: scores so large that float64 does not tell labellings apart. Time O(E)
     a token, memory O(S) a token.
     """
-    # long: one recursion from the last token to the first; each line needs what those above it made
     prefixes = prefix_sums(lattice)
     log_z: Floats = prefixes.log_scale.copy()
     beta = np.zeros((0, 0))
     magnitude = np.zeros(0)
     for t in range(len(prefixes.alpha) - 1, -1, -1):
         alpha = prefixes.alpha[t]
-        n_on = beta.shape[1]
+        n_on = beta.shape[1]  # columns behind it end here
         beta = with_ended(beta, alpha.shape)
         with np.errstate(divide="ignore"):
             log_z[n_on : alpha.shape[1]] += np.log(np.exp(alpha[:, n_on:].real).sum(axis=0))
@@ -138,19 +157,25 @@ def lattice_sums(lattice: Lattice, visit: Visit) -> Floats:
             visit(0, states, np.zeros((0, 0)))
             break
         step = lattice.step(t)
-        before = prefixes.alpha[t - 1][:, : alpha.shape[1]]
         gain, _ = _relative(step.gain)
         scores, _ = _relative(step.scores)
         # everything after the source of each arc, (E, n)
         message = scores + (gain + beta)[step.arcs.target]
-        arcs = _softmax(before[step.arcs.source] + message)
-        visit(t, states, arcs)
+        before = prefixes.alpha[t - 1][:, : alpha.shape[1]]
+        visit(t, states, _softmax(before[step.arcs.source] + message))
         magnitude = magnitude + _magnitude(gain) + _magnitude(scores) + _magnitude(beta)
-        sources = step.arcs.out_of
-        sums = np.full(before.shape, -np.inf, message.dtype)
-        sums[sources.keys] = _log_sums(message[sources.order], sources.starts, sources.which)
-        beta, _ = _relative(sums)
+        beta = _suffix_sums(message, step, before.shape)
     return log_z
+
+
+def _suffix_sums(message: Floats, step: Step, shape: tuple[int, ...]) -> Floats:
+    """beta of the states before a step. message (E, n): everything after the source of each arc.
+    RETURNS shape (S', n)."""
+    sources = step.arcs.out_of
+    sums = np.full(shape, -np.inf, message.dtype)
+    sums[sources.keys] = _log_sums(message[sources.order], sources.starts, sources.which)
+    beta, _ = _relative(sums)
+    return beta
 
 
 def prefix_sums(lattice: Lattice) -> Prefixes:
@@ -163,10 +188,10 @@ def prefix_sums(lattice: Lattice) -> Prefixes:
         magnitude = _magnitude(current)
         if t > 0:
             before = prefixes.alpha[-1][:, :n]
-            scores, scale_of_arcs = _relative(step.scores)
+            scores, arc_scale = _relative(step.scores)
             terms = before[step.arcs.source] + scores
             current = current + _log_sums(terms, step.arcs.first[:-1], step.arcs.target)
-            scale = scale + scale_of_arcs
+            scale = scale + arc_scale
             magnitude = magnitude + _magnitude(scores) + _magnitude(before)
             magnitude = magnitude + prefixes.magnitude[-1][:n]
         current, top = _relative(current)
@@ -209,12 +234,13 @@ def _log_sums(values: Floats, starts: Ints, which: Ints) -> Floats:
 def _check_rounding(logs: Floats, rounding: Floats) -> None:
     """logs (S, n): alpha + beta. rounding (n,): bound on their errors. RAISES ValueError
     [HS097]."""
-    columns = np.flatnonzero(rounding > TOLERANCE)
+    columns = np.flatnonzero(rounding > 1e-6)
     if len(columns):
         logs = logs[:, columns]
         margin = 2 * rounding[columns]
         top = logs.max(axis=0)
-        near = (logs > top - margin - NEGLIGIBLE) & (top > -np.inf)
+        # e^-40 of the best state's probability is less than its rounding
+        near = (logs > top - margin - 40.0) & (top > -np.inf)
         if (near.sum(axis=0) > 1).any():
             raise ValueError(Errors.HS097.format(rounding=f"{rounding.max():.2g}"))
 

@@ -90,8 +90,8 @@ class InnerNodes:
         source = row.take(trie.parent.take(self.of_node))
         in_block = source - self.first.take(self.labels.take(source))
         in_block += self._begin.take(row.take(ends))
-        of_single = trie.label.take(ends) * len(self.nodes) + source
-        self.cells: Ints = np.where(ends < trie.n_labels, of_single, in_block)
+        single_cells = trie.label.take(ends) * len(self.nodes) + source
+        self.cells: Ints = np.where(ends < trie.n_labels, single_cells, in_block)
 
 
 class Matrices:
@@ -125,9 +125,9 @@ class Matrices:
         singles = product[: self.singles.size].reshape(self.singles.shape)
         trans: Floats = np.add.reduceat(singles, inner.first[:-1], axis=1).T
         for block in inner.blocks:
-            of_targets = product[block.cells].reshape(block.shape).sum(axis=1)
+            target_sums = product[block.cells].reshape(block.shape).sum(axis=1)  # over sources
             later = inner.labels[inner.targets[block.targets]]
-            trans[block.label] += binned(later, of_targets, trie.n_labels)
+            trans[block.label] += binned(later, target_sums, trie.n_labels)
         terms = gradient.take(inner.cells) * self.move.take(inner.of_node)
         longest = binned(inner.of_node, terms, len(trie))
         shorter = np.flatnonzero(~inner.is_own)  # what a node takes from those that fail to it
@@ -176,7 +176,7 @@ class MatrixMessages(InclusiveMessages):
         dtype = self.potentials.dtype
         marginals = np.zeros((self.trie.n_labels, len(self.layout.tokens)), dtype)
         gradient = np.zeros(inner.n_cells, dtype)  # of log Z by K
-        of_singles = gradient[: self._of_singles.size].reshape(self._of_singles.shape)  # a view
+        into_singles = gradient[: self._of_singles.size].reshape(self._of_singles.shape)  # a view
         adjoint = np.zeros((len(inner.nodes), 0), dtype)
         for t in range(len(forward) - 1, -1, -1):
             z, _, scale = forward[t]
@@ -190,10 +190,10 @@ class MatrixMessages(InclusiveMessages):
             singles = adjoint.take(inner.singles, axis=0) * e
             targets = adjoint.take(inner.targets, axis=0) * e.take(self._labels_of_targets, axis=0)
             adjoint = self._of_singles.T @ singles
-            of_singles += singles @ before.T
+            into_singles += singles @ before.T
             for block, matrix in self._of_targets:
-                of_block = targets[block.targets]
-                adjoint[block.sources] += matrix.T @ of_block
-                gradient[block.cells] += (of_block @ before[block.sources].T).reshape(-1)
+                block_targets = targets[block.targets]
+                adjoint[block.sources] += matrix.T @ block_targets
+                gradient[block.cells] += (block_targets @ before[block.sources].T).reshape(-1)
         trans, longest = self._made.expected(gradient, self.trie)
         return self._counts(marginals, trans, longest, np.zeros(0, dtype))

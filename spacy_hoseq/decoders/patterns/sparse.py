@@ -57,34 +57,40 @@ def decode_sparse(
     """
     layout = make_layout(lengths, len(candidates.first) - 1)
     packed = candidates if len(layout.order) == 1 else candidates.of(layout.tokens)
-    first = packed.first
     before = tokens_before(layout)
     edges = edges_between(packed, before, weights.precise_trans)
-    v = packed.scores.copy()
     longer: LongerCells | None = None
+    v = packed.scores.copy()  # (C,) V of each cell, in the end
     if with_patterns and weights.has_patterns:
         longer = LongerCells(packed, before, weights, fired, layout)
         v = longer.gain.copy()
-    arrived = edges.trans.copy()
-    bounds = first.take(layout.offset).tolist()  # first candidate of each step
-    arcs = edges.first.take(bounds).tolist()
-    for t in range(1, len(layout.size_at_t)):
-        here = slice(bounds[t], bounds[t + 1])
-        arriving = arrived[arcs[t] : arcs[t + 1]]
-        arriving += v.take(edges.source[arcs[t] : arcs[t + 1]])
-        v[here] += np.maximum.reduceat(arriving, edges.first[here] - arcs[t])
-        if longer is not None:
-            longer.carry(t, v)
+    bounds = packed.first.take(layout.offset).tolist()  # first candidate of each step
+    arrived = _walk(v, edges, bounds, longer)
     # the cell that each was reached from; of several that of the lowest label
     previous = np.full(len(v), -1, np.intp)
-    if len(bounds) > 1 and bounds[1] < first[-1]:
-        later = slice(bounds[1], first[-1])  # not at the start of a sequence
+    if len(bounds) > 1 and bounds[1] < bounds[-1]:
+        later = slice(bounds[1], bounds[-1])  # not at the start of a sequence
         previous[later] = edges.source.take(first_best(arrived, edges.first[bounds[1] :]))
     labels = packed.labels
     if longer is not None:
         previous = longer.previous(previous)
         labels = weights.trie.label[longer.node]
-    return read_back(first, v, labels, previous, layout)
+    return read_back(packed.first, v, labels, previous, layout)
+
+
+def _walk(v: Floats, edges: Edges, bounds: list[int], longer: "LongerCells | None") -> Floats:
+    """Fill in V, step by step. v (C,): what each cell adds to those before it. bounds (T + 1,): first
+    candidate of each step. RETURNS the score that arrives by each edge (E,)."""
+    arrived = edges.trans.copy()
+    arcs = edges.first.take(bounds).tolist()
+    for t in range(1, len(bounds) - 1):
+        here = slice(bounds[t], bounds[t + 1])
+        arriving = arrived[arcs[t] : arcs[t + 1]]  # a view
+        arriving += v.take(edges.source[arcs[t] : arcs[t + 1]])
+        v[here] += np.maximum.reduceat(arriving, edges.first[here] - arcs[t])
+        if longer is not None:
+            longer.carry(t, v)
+    return arrived
 
 
 def tokens_before(layout: Layout) -> Ints:
@@ -136,6 +142,30 @@ def first_best(values: AnyFloats, first: Ints) -> Ints:
     group = np.arange(len(starts)).repeat(first[1:] - starts)
     is_best = (values == np.maximum.reduceat(values, starts).take(group)).nonzero()[0]
     return np.asarray(is_best.take(group.take(is_best).searchsorted(np.arange(len(starts)))))
+
+
+class Level(NamedTuple):
+    """Cells of nodes of one depth. token (n,): packed, of the last label. node (n,). parent (n,): the
+    cell of the node without its last label, -1 of single labels. single (n,): the cell of the last
+    label alone."""
+
+    token: Ints
+    node: Ints
+    parent: Ints
+    single: Ints
+
+
+def _level_after(cells: Level, packed: Candidates, after: Ints, trie: PatternTrie) -> Level:
+    """The cells one label longer: each cell by each candidate of the next token, where that is a
+    node. RETURNS parents as places in `cells`."""
+    following = after[cells.token]
+    counts = np.where(following >= 0, packed.counts[following], 0)
+    source = np.repeat(np.arange(len(cells.node)), counts)
+    single = ranges(packed.first[following], counts)
+    child = trie.child(cells.node[source], packed.labels[single])
+    exists = np.flatnonzero(child >= 0)
+    single = single[exists]
+    return Level(packed.tokens[single], child[exists], source[exists], single)
 
 
 class LongerCells:
@@ -196,40 +226,30 @@ class LongerCells:
         return np.where(np.arange(len(via)) < self._n_singles, of_singles, self._parent)[via]
 
     def _make(self, packed: Candidates, before: Ints, trie: PatternTrie) -> list[Ints]:
-        """RETURNS the packed tokens of each level."""
-        after = np.full(len(before), -1, np.intp)
+        """Find the cells, level by level. RETURNS the packed tokens of each level."""
+        after = np.full(len(before), -1, np.intp)  # token behind each token
         after[before[before >= 0]] = np.flatnonzero(before >= 0)
-        token = packed.tokens
-        node = packed.labels
-        tokens = [token]
-        nodes = [node]
-        parents = [np.full(len(node), -1)]
-        singles = [np.arange(len(node))]
+        cells = Level(
+            packed.tokens,
+            packed.labels,
+            np.full(len(packed.labels), -1),
+            np.arange(len(packed.labels)),
+        )
+        levels = [cells]
         start = 0
-        while len(tokens) < trie.max_length and len(node):
-            # each cell of the last level by each candidate of the next token
-            following = after[token]
-            counts = np.where(following >= 0, packed.counts[following], 0)
-            source = np.repeat(np.arange(len(node)), counts)
-            single = ranges(packed.first[following], counts)
-            child = trie.child(node[source], packed.labels[single])
-            exists = np.flatnonzero(child >= 0)
-            parents.append(start + source[exists])
-            singles.append(single[exists])
-            start += len(node)
-            token = packed.tokens[single[exists]]
-            node = child[exists]
-            tokens.append(token)
-            nodes.append(node)
-        self.node = np.concatenate(nodes)
-        self._token = np.concatenate(tokens)
-        self._parent = np.concatenate(parents)
-        self._single = np.concatenate(singles)  # the cell of the last label alone
+        while len(levels) < trie.max_length and len(cells.node):
+            following = _level_after(cells, packed, after, trie)
+            levels.append(following._replace(parent=start + following.parent))
+            start += len(cells.node)
+            cells = following
+        self._token, self.node, self._parent, self._single = (
+            np.concatenate(parts) for parts in zip(*levels, strict=True)
+        )
         self._fail = self._single.copy()
         suffix = trie.fail[self.node]
         longer = np.flatnonzero(suffix >= trie.n_labels)  # others fail to their last label
         self._fail[longer] = self._at(self._token[longer], suffix[longer], len(trie))
-        return tokens[1:]
+        return [level.token for level in levels[1:]]
 
     def _at(self, token: Ints, node: Ints, n_nodes: int) -> Ints:
         """The cells of nodes of two or more labels at tokens, -1 where there are none. RETURNS
