@@ -52,7 +52,7 @@ def adagrad(
     assigns=["token.tag"],
     default_config={
         "model": tagger_model(sparse_emissions("english_pos")),
-        "objective": "max_margin",
+        "objective": "log_likelihood",
         "decoder": "exact",
         "update_rule": adagrad(),
         "attribute": "tag",

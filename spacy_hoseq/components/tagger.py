@@ -64,7 +64,7 @@ class HoseqTagger(StructuredComponent):
         model: TaggerModel,
         name: str = "hoseq_tagger",
         *,
-        objective: str | Objective = "max_margin",
+        objective: str | Objective = "log_likelihood",
         decoder: str | Decoder = "exact",
         update_rule: UpdateRule,
         attribute: str = "tag",

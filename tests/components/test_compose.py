@@ -193,6 +193,14 @@ def test_bare_chunker_reads_the_probabilities_of_a_tagger(tmp_path):
         loaded(text)
 
 
+def test_defaults_of_tagger_and_chunker_fit_each_other():
+    """They learn without a warning: the tagger is trained for the probabilities that the chunker reads."""
+    nlp = stacked("hoseq_tagger", "hoseq_chunker")
+    doc = nlp("the cats run .")
+    assert [token.tag_ for token in doc] == ["D", "N", "V", "."]
+    assert nlp.get_pipe("hoseq_tagger").is_calibrated
+
+
 @quiet
 @pytest.mark.parametrize("others", [[], ["hoseq_senter"], ["hoseq_morphologizer"]])
 def test_bare_chunker_without_a_tagger(tmp_path, others):

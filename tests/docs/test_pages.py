@@ -195,7 +195,7 @@ def test_defaults_are_shown_as_in_a_config():
     defaults = {
         name.strip("`"): default for name, _, default, _ in made_tables().settings("hoseq_tagger")
     }
-    assert defaults["objective"] == '`"max_margin"`' and defaults["overwrite"] == "`false`"
+    assert defaults["objective"] == '`"log_likelihood"`' and defaults["overwrite"] == "`false`"
     rule = (
         '`spacy_hoseq.adagrad.v1`: `learn_rate = 0.1`, `l1 = 0.0`, `l2 = 0.0`, `average = "late"`'
     )
