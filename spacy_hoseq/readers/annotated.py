@@ -20,9 +20,7 @@ from ..errors import Errors, Warnings
 from ..features.sequences import sentence_starts
 from .files import NEITHER
 
-KNOWN = ("tag", "pos", "morph", "lemma", "ent_iob", "ent_type")
-# an empty mapping in msgpack, which spaCy takes ten times longer to read than the Doc it is of
-NO_USER_DATA = b"\x80"
+KNOWN_ATTRIBUTES = ("tag", "pos", "morph", "lemma", "ent_iob", "ent_type")
 
 
 def spacy_files(path: str | Path | None) -> list[Path]:
@@ -44,17 +42,17 @@ def read_docs(files: Sequence[Path], vocab: Vocab) -> Iterator[Doc]:
         try:
             stored = DocBin().from_disk(file)
         except (KeyError, ValueError) as error:
-            raise ValueError(
-                Errors.HS172.format(actual=file, expected="a .spacy file, as a DocBin writes it")
-            ) from error
-        stored.user_data = [None if data == NO_USER_DATA else data for data in stored.user_data]
+            expected = "a .spacy file, as a DocBin writes it"
+            raise ValueError(Errors.HS172.format(actual=file, expected=expected)) from error
+        # spaCy takes ten times longer to read an empty mapping of msgpack than the Doc it is of
+        stored.user_data = [None if data == b"\x80" else data for data in stored.user_data]
         yield from filter(len, stored.get_docs(vocab))
 
 
 def check_attributes(attributes: list[str]) -> None:
     """Check names of attributes. RAISES ValueError [HS161]: one that cannot be copied."""
-    if not set(attributes) <= set(KNOWN):
-        raise ValueError(Errors.HS161.format(name=attributes, known=", ".join(KNOWN)))
+    if not set(attributes) <= set(KNOWN_ATTRIBUTES):
+        raise ValueError(Errors.HS161.format(name=attributes, known=", ".join(KNOWN_ATTRIBUTES)))
 
 
 def without_crossing(docs: Iterable[Doc]) -> Iterator[Doc]:
@@ -64,31 +62,39 @@ def without_crossing(docs: Iterable[Doc]) -> Iterator[Doc]:
     for doc in docs:
         sentence = np.cumsum(sentence_starts(doc), dtype=np.intp)  # (N,)
         for key, group in doc.spans.items():
-            crossing = _crossing(group, sentence)
-            left_out += [f'{span.text!r} of doc.spans["{key}"]' for span in crossing]
+            crossing, others = _parted(group, sentence)
             if crossing:
-                doc.spans[key] = [span for span in group if span not in crossing]
-        crossing = _crossing(doc.ents, sentence)
-        left_out += [f"{entity.text!r} of doc.ents" for entity in crossing]
+                left_out += [f'{span.text!r} of doc.spans["{key}"]' for span in crossing]
+                doc.spans[key] = others
+        crossing, others = _parted(doc.ents, sentence)
         if crossing:
-            whole = [entity for entity in doc.ents if entity not in crossing]
-            doc.set_ents(whole, missing=crossing, default="unmodified")
+            left_out += [f"{entity.text!r} of doc.ents" for entity in crossing]
+            doc.set_ents(others, missing=crossing, default="unmodified")
         yield doc
     if left_out:
         message = Warnings.HW002.format(n=len(left_out), first=left_out[0])
         warnings.warn(message, stacklevel=2)
 
 
-def _crossing(spans: Iterable[Span], sentence: Ints) -> list[Span]:
-    """sentence (N,): the number of that of each token."""
-    return [span for span in spans if sentence[span.start] != sentence[span.end - 1]]
+def _parted(spans: Iterable[Span], sentence: Ints) -> tuple[list[Span], list[Span]]:
+    """Spans that cross the end of a sentence, and others. sentence (N,): its number at each
+    token."""
+    crossing: list[Span] = []
+    others: list[Span] = []
+    for span in spans:
+        if sentence[span.start] != sentence[span.end - 1]:
+            crossing.append(span)
+        else:
+            others.append(span)
+    return crossing, others
 
 
 def annotated_with(reference: Doc, attributes: list[str]) -> Doc:
     """The words and sentence starts of a reference, with these attributes of its tokens and nothing
     else."""
-    words, spaces = (reference.to_array([name]).tolist() for name in ("ORTH", "SPACY"))
-    names = ["SENT_START", *(name.upper() for name in attributes)]
+    words = reference.to_array(["ORTH"]).tolist()
+    spaces = reference.to_array(["SPACY"]).tolist()
+    names = ["SENT_START", *map(str.upper, attributes)]
     doc = Doc(reference.vocab, words=words, spaces=spaces)
     return doc.from_array(names, reference.to_array(names))  # type: ignore[arg-type]
 
@@ -110,12 +116,10 @@ def case_augmenter(
     RAISES ValueError [HS027]: shares below 0, or above 1 together.
     """
     if min(lower, upper) < 0 or lower + upper > 1:
+        value = f"{lower}, {upper}"
+        expected = "shares from 0 to 1 together"
         raise ValueError(
-            Errors.HS027.format(
-                name="lower and upper",
-                value=f"{lower}, {upper}",
-                expected="shares from 0 to 1 together",
-            )
+            Errors.HS027.format(name="lower and upper", value=value, expected=expected)
         )
 
     def augment(nlp: Language, example: Example) -> Iterator[Example]:
@@ -123,9 +127,8 @@ def case_augmenter(
         draw = zlib.crc32(f"{seed} {example.reference.text}".encode()) / 2**32
         if draw < lower + upper:
             change = str.lower if draw < lower else str.upper
-            yield Example(
-                with_words(example.predicted, change), with_words(example.reference, change)
-            )
+            predicted = with_words(example.predicted, change)
+            yield Example(predicted, with_words(example.reference, change))
 
     return augment
 
@@ -135,7 +138,7 @@ def with_words(doc: Doc, change: Callable[[str], str]) -> Doc:
     same."""
     words = [change(token.text) for token in doc]
     copy = Doc(doc.vocab, words=words, spaces=doc.to_array(["SPACY"]).tolist())
-    names = ["SENT_START", *(name.upper() for name in KNOWN)]
+    names = ["SENT_START", *map(str.upper, KNOWN_ATTRIBUTES)]
     copy.from_array(names, doc.to_array(names))  # type: ignore[arg-type]
     for key, group in doc.spans.items():
         copy.spans[key] = [Span(copy, span.start, span.end, span.label) for span in group]

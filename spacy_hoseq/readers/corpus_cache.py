@@ -14,11 +14,8 @@ from weakref import WeakKeyDictionary
 from spacy.language import Language
 from spacy.tokens import Doc
 
-# in the cache of one pipeline (about 270 bytes each); a corpus that is too large is read again
-MAX_TOKENS = 1_000_000
-
-
-# of a pipeline: what was read -> sizes and times of the files, and all that they hold
+# A cache: by pipeline, then by what was read, with sizes and times of the files, all that they hold.
+# It forgets with the pipeline, and a corpus when its files have changed.
 _CACHES: "WeakKeyDictionary[Language, dict[Hashable, tuple[object, list[Doc]]]]" = (
     WeakKeyDictionary()
 )
@@ -29,15 +26,15 @@ def cached(
     source: Hashable,
     files: Sequence[Path],
     read: Iterable[Doc],
-    max_tokens: int = MAX_TOKENS,
+    max_tokens: int = 1_000_000,
 ) -> Iterator[Doc]:
     """The docs that `read` would give for `nlp`, from memory where they were all read before.
 
     source: what the docs depend on beside the files and the pipeline. max_tokens: of all corpora of
-    a pipeline. In a memory zone nothing is cached: it would end with it.
+    a pipeline, about 270 bytes each; a corpus that is too large is read again. In a memory zone nothing is cached: it would end with it.
     """
     name = (source, *files)
-    stamps = [(status.st_mtime_ns, status.st_size) for status in map(Path.stat, files)]
+    stamps = [(file.stat().st_mtime_ns, file.stat().st_size) for file in files]
     cache = _CACHES.setdefault(nlp, {})
     before, docs = cache.pop(name, (None, []))
     if before == stamps:
@@ -46,8 +43,9 @@ def cached(
         return
     docs = []
     in_zone: bool = nlp.vocab.in_memory_zone  # type: ignore[attr-defined]  # (missing in spaCy's stub file)
-    n_cached = sum(len(doc) for _, others in cache.values() for doc in others)
-    free = 0 if in_zone else max_tokens - n_cached
+    free = 0 if in_zone else max_tokens
+    for _, others in cache.values():
+        free -= sum(map(len, others))
     for doc in read:
         free -= len(doc)
         if free >= 0:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
-import numpy as np
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
@@ -38,59 +37,72 @@ def sentences_to_doc(
     chunks_key: chunks go to `doc.spans[chunks_key]`. entities_key: entities go to these spans; "" =
         `doc.ents`.
     """
-    lengths = [len(sentence.words) for sentence in sentences]
-    columns = {
-        name: [
-            value
-            for sentence, length in zip(sentences, lengths, strict=True)
-            for value in getattr(sentence, name) or [""] * length
-        ]
-        for name in ("tags", "pos", "morphs", "lemmas", "deps")
-        if any(getattr(sentence, name) is not None for sentence in sentences)
-    }
-    heads: list[int] | None = None
-    first = np.cumsum([0, *lengths]).tolist()
-    if all(sentence.heads is not None for sentence in sentences):
-        heads = [i + head for i, s in zip(first, sentences, strict=False) for head in s.heads or ()]
-    else:
-        columns.pop("deps", None)
-    starts: list[bool | int | None] | None = None
-    if not any(sentence.is_text for sentence in sentences):
-        starts = [i == 0 for length in lengths for i in range(length)]
-    words = [word for sentence in sentences for word in sentence.words]
-    spaces = _spaces(sentences, lang)
-    doc = Doc(vocab, words, spaces, sent_starts=starts, heads=heads, **columns)  # type: ignore[arg-type]
-    chunks, entities, unknown = (
-        _spans(doc, first, [getattr(sentence, name) for sentence in sentences])
-        for name in ("chunks", "entities", "unknown")
+    words: list[str] = []
+    heads: list[int] = []
+    starts: list[bool | int | None] = []
+    for sentence in sentences:
+        heads += [len(words) + head for head in sentence.heads or ()]
+        starts += [i == 0 for i in range(len(sentence.words))]
+        words += sentence.words
+    has_heads = all(sentence.heads is not None for sentence in sentences)
+    is_text = any(sentence.is_text for sentence in sentences)
+    doc = Doc(
+        vocab,
+        words,
+        _spaces(sentences, lang),
+        tags=_column(sentences, "tags"),
+        pos=_column(sentences, "pos"),
+        morphs=_column(sentences, "morphs"),
+        lemmas=_column(sentences, "lemmas"),
+        heads=heads if has_heads else None,
+        deps=_column(sentences, "deps") if has_heads else None,
+        sent_starts=None if is_text else starts,
     )
+    chunks = _spans(doc, sentences, "chunks")
     if chunks is not None:
         doc.spans[chunks_key] = chunks
+    entities = _spans(doc, sentences, "entities")
     if entities is not None and entities_key:
         doc.spans[entities_key] = entities
     elif entities is not None:
-        doc.set_ents(entities, missing=unknown, default="outside")
+        doc.set_ents(entities, missing=_spans(doc, sentences, "unknown"), default="outside")
     return doc
+
+
+def _column(sentences: Sequence[Sentence], name: str) -> list[str] | None:
+    """The annotation of all words, "" in sentences that have none; None if no sentence has it."""
+    column: list[str] = []
+    for sentence in sentences:
+        column += getattr(sentence, name) or [""] * len(sentence.words)
+    return column if any(getattr(sentence, name) is not None for sentence in sentences) else None
 
 
 def _spaces(sentences: Sequence[Sentence], lang: str) -> list[bool] | None:
     """True where a space follows a word; None if it is not known."""
-    if all(sentence.spaces is not None for sentence in sentences):
-        return [space for sentence in sentences for space in sentence.spaces or ()]
-    return [False for sentence in sentences for _ in sentence.words] if lang in UNSPACED else None
+    spaces: list[bool] = []
+    for sentence in sentences:
+        if sentence.spaces is not None:
+            spaces += sentence.spaces
+        elif lang in UNSPACED:
+            spaces += [False] * len(sentence.words)
+        else:
+            return None
+    return spaces
 
 
-def _spans(
-    doc: Doc, starts: Sequence[int], labelled: Sequence[Sequence[LabelledSpan] | None]
-) -> list[Span] | None:
-    """The spans of sentences that begin there; None if no sentence has annotation of the kind."""
-    if all(of_sentence is None for of_sentence in labelled):
-        return None
-    return [
-        Span(doc, start + first, start + end, name)
-        for start, of_sentence in zip(starts, labelled, strict=False)
-        for first, end, name in of_sentence or ()
-    ]
+def _spans(doc: Doc, sentences: Sequence[Sentence], name: str) -> list[Span] | None:
+    """The spans of sentences; None if no sentence has annotation of the kind."""
+    spans: list[Span] = []
+    start = 0
+    is_annotated = False
+    for sentence in sentences:
+        labelled: Sequence[LabelledSpan] | None = getattr(sentence, name)
+        is_annotated |= labelled is not None
+        spans += [
+            Span(doc, start + span.first, start + span.end, span.name) for span in labelled or ()
+        ]
+        start += len(sentence.words)
+    return spans if is_annotated else None
 
 
 def grouped(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]]:

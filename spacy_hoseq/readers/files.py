@@ -8,21 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import (
-    IO,
-    NamedTuple,
-)
+from typing import IO, NamedTuple
 
 from spacy.errors import Errors as SpacyErrors
 
 from ..errors import Errors
 from .sentences import Problem
 
-PROBED = 200  # lines beyond ASCII by which the encoding is told
 UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
 NEITHER = "there is neither a file nor a folder"
-COPIES = ("not-to-release",)  # folders of treebanks that have the same sentences again
-PACKED = " (and .gz)"  # of endings, in messages
 MARK = "\ufeff"  # the byte order mark: dropped at the beginning of a file
 
 
@@ -48,16 +42,16 @@ def find_files(path: str | Path | None, suffixes: Sequence[str]) -> list[Path]:
     files = [file for file in path.rglob("*") if file.is_file() and _matches(file, path, suffixes)]
     if not files:
         problem = "the folder has no such file" if path.is_dir() else NEITHER
-        raise ValueError(
-            Errors.HS074.format(path=path, problem=problem, suffixes=", ".join(suffixes) + PACKED)
-        )
+        known = f"{', '.join(suffixes)} (and .gz)"
+        raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=known))
     return sorted(files, key=lambda file: natural_order(file.relative_to(path)))
 
 
 def _matches(file: Path, folder: Path, suffixes: Sequence[str]) -> bool:
-    parts = file.relative_to(folder).parts
-    if any(part.startswith(".") or part in COPIES for part in parts):
-        return False
+    for part in file.relative_to(folder).parts:
+        # the second has the same sentences again, in some treebanks
+        if part.startswith(".") or part == "not-to-release":
+            return False
     return has_ending(file, suffixes)
 
 
@@ -68,14 +62,13 @@ def has_ending(path: Path, suffixes: Iterable[str]) -> bool:
 
 def natural_order(path: Path) -> list[list[tuple[int, int, str]]]:
     """A key for sorting: numbers within names by value, so that wsj_9 is before wsj_10."""
-    return [
-        [
-            (0, int(piece), "") if piece.isdecimal() else (1, 0, piece)
-            for piece in re.split(r"(\d+)", part)
-            if piece
-        ]
-        for part in path.parts
-    ]
+    key: list[list[tuple[int, int, str]]] = []
+    for part in path.parts:
+        pieces: list[tuple[int, int, str]] = []
+        for number, text in re.findall(r"(\d+)|(\D+)", part):
+            pieces.append((0, int(number), "") if number else (1, 0, text))
+        key.append(pieces)
+    return key
 
 
 def encodings_for(encoding: str, lang: str) -> list[str]:
@@ -114,7 +107,10 @@ def read_lines(
         with (opened or open_bytes)(path) as file:
             for number, data in enumerate(_lines(file), 1):
                 text, actual = _decoded(data, encoding, number == 1)
-                yield Problem(path, number, actual, expected) if actual else Line(number, text)
+                if actual:
+                    yield Problem(path, number, actual, expected)
+                else:
+                    yield Line(number, text)
     except UNREADABLE as error:
         yield Problem(path, number + 1, str(error), "a file that can be read")
 
@@ -125,9 +121,10 @@ def encoding_of(path: Path, encodings: Sequence[str]) -> str:
         return encodings[0]
     probed: list[bytes] = []
     with suppress(*UNREADABLE), open_bytes(path) as file:  # `read_lines` tells
-        probed.extend(islice((data for data in _lines(file) if not data.isascii()), PROBED))
+        probed.extend(islice((data for data in _lines(file) if not data.isascii()), 200))
     for encoding in encodings:
-        if 2 * sum(not _decoded(data, encoding)[1] for data in probed) > len(probed):
+        n_damaged = sum(_decoded(data, encoding)[1] != "" for data in probed)
+        if 2 * n_damaged < len(probed):
             return encoding
     return encodings[0]
 
@@ -138,25 +135,29 @@ def _decoded(data: bytes, encoding: str, begins: bool = False) -> tuple[str, str
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         return "", f"the byte 0x{data[error.start]:02X}"
-    text = text.removeprefix(MARK) if begins else text
+    if begins:
+        text = text.removeprefix(MARK)
     strange = re.search(f"[\0{MARK}]", text)
-    return text, f"the character U+{ord(strange.group()):04X}" if strange else ""
+    if strange is None:
+        return text, ""
+    return text, f"the character U+{ord(strange.group()):04X}"
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
     """Lines without their ends: line feeds with the carriage returns before them, and carriage
     returns alone."""
     for data in file:
-        yield from (
-            data.rstrip(b"\r\n").split(b"\r")
-            if data.endswith(b"\n")
-            else data.removesuffix(b"\r").split(b"\r")
-        )
+        if data.endswith(b"\n"):
+            yield from data.rstrip(b"\r\n").split(b"\r")
+        else:  # the last one
+            yield from data.removesuffix(b"\r").split(b"\r")
 
 
 def open_bytes(path: Path) -> IO[bytes]:
     """The bytes of a file, unpacked."""
-    return gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb")  # type: ignore[return-value]
+    if path.name.endswith(".gz"):
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    return path.open("rb")
 
 
 def blocks_of(

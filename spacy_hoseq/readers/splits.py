@@ -54,17 +54,18 @@ def ctb_number_of(path: Path) -> int | None:
     return int(match.group(1)) if match else None
 
 
-_CTB6_TRAIN = (
-    "81-325, 400-454, 500-554, 590-596, 600-885, 900, 1001-1017, 1019, 1021-1035, 1037-1043, 1045-1059, 1062-1071, "
-    "1073-1078, 1100-1117, 1130-1131, 1133-1140, 1143-1147, 1149-1151, 2000-2139, 2160-2164, 2181-2279, 2311-2549, "
-    "2603-2774, 2820-3079"
-)
-_CTB6_DEV = "41-80, 1120-1129, 2140-2159, 2280-2294, 2550-2569, 2775-2799, 3080-3109"
-_CTB6_TEST = (
-    "1-40, 901-931, 1018, 1020, 1036, 1044, 1060-1061, 1072, 1118-1119, 1132, 1141-1142, 1148, 2165-2180, 2295-2310, "
-    "2570-2602, 2800-2819, 3110-3145"
-)
-
+CTB6 = {
+    "train": (
+        "81-325, 400-454, 500-554, 590-596, 600-885, 900, 1001-1017, 1019, 1021-1035, 1037-1043, 1045-1059, 1062-1071, "
+        "1073-1078, 1100-1117, 1130-1131, 1133-1140, 1143-1147, 1149-1151, 2000-2139, 2160-2164, 2181-2279, 2311-2549, "
+        "2603-2774, 2820-3079"
+    ),
+    "dev": "41-80, 1120-1129, 2140-2159, 2280-2294, 2550-2569, 2775-2799, 3080-3109",
+    "test": (
+        "1-40, 901-931, 1018, 1020, 1036, 1044, 1060-1061, 1072, 1118-1119, 1132, 1141-1142, 1148, 2165-2180, 2295-2310, "
+        "2570-2602, 2800-2819, 3110-3145"
+    ),
+}
 SPLITS: dict[str, Split] = {
     "wsj-tagging": Split(section_of, "section", {"train": "0-18", "dev": "19-21", "test": "22-24"}),
     "wsj-chunking": Split(section_of, "section", {"train": "15-18", "dev": "21", "test": "20"}),
@@ -73,11 +74,11 @@ SPLITS: dict[str, Split] = {
         "file",
         {"train": "1-270, 400-931, 1001-1151", "dev": "301-325", "test": "271-300"},
     ),
-    "ctb6": Split(
-        ctb_number_of, "file", {"train": _CTB6_TRAIN, "dev": _CTB6_DEV, "test": _CTB6_TEST}
-    ),
+    "ctb6": Split(ctb_number_of, "file", CTB6),
     "sighan2008": Split(
-        ctb_number_of, "file", {"train": _CTB6_TRAIN, "dev": _CTB6_TEST, "test": _CTB6_DEV}
+        ctb_number_of,
+        "file",
+        {"train": CTB6["train"], "dev": CTB6["test"], "test": CTB6["dev"]},
     ),
 }
 
@@ -86,9 +87,8 @@ def check_split(split: str, part: str) -> None:
     """Check names. RAISES ValueError [HS161]: a split or a part that is not known, or one of the
     two without the other."""
     if (split or part) and (split not in SPLITS or part not in PARTS):
-        raise ValueError(
-            Errors.HS161.format(name=f"{split}/{part}", known=", ".join([*SPLITS, *PARTS]))
-        )
+        known = ", ".join([*SPLITS, *PARTS])
+        raise ValueError(Errors.HS161.format(name=f"{split}/{part}", known=known))
 
 
 def in_part(files: list[Path], split: str, part: str) -> list[Path]:
@@ -101,12 +101,15 @@ def in_part(files: list[Path], split: str, part: str) -> list[Path]:
         return files
     number_of, name, parts = SPLITS[split]
     ranges = ranges_of(parts[part])
-    numbers = {file: number_of(file) for file in files}
-    chosen = [
-        file for file, number in numbers.items() if number is not None and _within(number, ranges)
-    ]
+    chosen: list[Path] = []
+    n_numbered = 0
+    for file in files:
+        number = number_of(file)
+        if number is not None:
+            n_numbered += 1
+            if any(first <= number <= last for first, last in ranges):
+                chosen.append(file)
     if not chosen:
-        n_numbered = sum(number is not None for number in numbers.values())
         raise ValueError(
             Errors.HS079.format(
                 part=part,
@@ -122,9 +125,8 @@ def in_part(files: list[Path], split: str, part: str) -> list[Path]:
 
 def ranges_of(text: str) -> list[tuple[int, int]]:
     """First and last number of each range."""
-    pairs = [piece.split("-") for piece in text.split(", ")]
-    return [(int(pair[0]), int(pair[-1])) for pair in pairs]
-
-
-def _within(number: int, ranges: list[tuple[int, int]]) -> bool:
-    return any(first <= number <= last for first, last in ranges)
+    ranges: list[tuple[int, int]] = []
+    for piece in text.split(", "):
+        first, _, last = piece.partition("-")
+        ranges.append((int(first), int(last or first)))
+    return ranges

@@ -30,11 +30,12 @@ def texts_in(file: Path, text_key: str) -> Iterator[Text | Problem]:
 
     if ".jsonl" in file.suffixes:
         yield from read_values(file, ["utf-8"], read, f'an object with a string "{text_key}"')
-    elif {".csv", ".tsv", ".json", ".parquet"}.intersection(file.suffixes):
+        return
+    if {".csv", ".tsv", ".json", ".parquet"}.intersection(file.suffixes):
         yield Problem(file, 1, "a table", "lines of text, .jsonl or .spacy")
-    else:
-        for line in read_lines(file, ["utf-8"]):
-            if isinstance(line, Problem):
-                yield line
-            elif line.text.strip():
-                yield Text(*line, {})
+        return
+    for line in read_lines(file, ["utf-8"]):
+        if isinstance(line, Problem):
+            yield line
+        elif line.text.strip():
+            yield Text(*line, {})

@@ -23,7 +23,6 @@ from typing import NamedTuple
 from ..sentences import LabelledSpan
 
 TRACE = "-NONE-"
-POSSESSIVE = "POS"
 
 # What tags can be heads, by their beginnings: "NN" is NN, NNS, NNP and NNPS. Others have no chunks.
 HEADS: dict[str, tuple[str, ...]] = {
@@ -45,15 +44,6 @@ HEADS: dict[str, tuple[str, ...]] = {
         "WHADVP": "WRB IN RB WDT",
         "WHADJP": "JJ",
     }.items()
-}
-DISSOLVED = ("NAC", "QP", "NX", "X")  # everywhere
-# (constituent, daughter): dissolved unless a possible head phrase of the constituent stands before
-BEFORE_THE_HEAD = {("NP", "ADJP"), ("NP", "UCP"), ("WHNP", "WHADJP"), ("ADJP", "ADVP")}
-# Labels of daughters that can be head phrases, by their beginnings, where that matters
-HEAD_PHRASES = {
-    "NP": re.compile(r"NP|NX|.*-NOM"),
-    "WHNP": re.compile(r"WHNP|NP"),
-    "ADJP": re.compile(r"ADJP"),
 }
 
 
@@ -103,7 +93,7 @@ def _place(node: Tree, words: list[_Word], count: list[int]) -> None:
 def _daughters(node: Tree, name: str) -> tuple[list[Tree], int | None]:
     """The daughters of a constituent after others have been dissolved into it, and which one is the
     head word."""
-    # long: the rules of the program, one after the other
+    # the rules of the program, one after the other
     pending = _children(node)[::-1]
     daughters: list[Tree] = []
     heads: list[int] = []  # words that can be the head
@@ -119,28 +109,46 @@ def _daughters(node: Tree, name: str) -> tuple[list[Tree], int | None]:
             pending += parts[::-1]
             continue
         daughters.append(daughter)
-        if daughter.word is None:
-            if name == "VP" and category(daughter.label) == "ADVP":
-                adverbs.add(i)
-            elif _is_head_phrase(daughter, name):
-                phrases += 1
-        elif daughter.label != TRACE:
-            if daughter.label.startswith(HEADS.get(name, ())):
-                heads.append(i)
-            if daughter.label.startswith("RB"):
-                adverbs.add(i)
-        elif i == 0 and not pending:
+        is_only_trace = daughter.label == TRACE and i == 0 and not pending
+        if _can_be_head(daughter, name) or is_only_trace:
             heads.append(i)
+        if _is_adverb(daughter, name):
+            adverbs.add(i)
+        elif _is_head_phrase(daughter, name):
+            phrases += 1
     head = heads[-1] if heads else None
     if name != "VP" or head is None:
         return daughters, head
     # adverbial phrases before the head of a verb phrase dissolve
-    before = [
-        part
-        for i, daughter in enumerate(daughters[:head])
-        for part in (_children(daughter) if i in adverbs and daughter.word is None else [daughter])
-    ]
+    before: list[Tree] = []
+    for i, daughter in enumerate(daughters[:head]):
+        if i in adverbs and daughter.word is None:
+            before += _children(daughter)
+        else:
+            before.append(daughter)
     return [*before, *daughters[head:]], len(before)
+
+
+def _can_be_head(daughter: Tree, name: str) -> bool:
+    """True if it is a word with a tag that can be the head of a constituent."""
+    if daughter.word is None or daughter.label == TRACE:
+        return False
+    return daughter.label.startswith(HEADS.get(name, ()))
+
+
+def _is_adverb(daughter: Tree, name: str) -> bool:
+    """True if it is an adverb, or in a verb phrase an adverbial phrase."""
+    if daughter.word is None:
+        return name == "VP" and category(daughter.label) == "ADVP"
+    return daughter.label.startswith("RB")
+
+
+def _is_head_phrase(daughter: Tree, name: str) -> bool:
+    """True if it is a constituent that can be the head phrase, where that matters."""
+    patterns = {"NP": "NP|NX|.*-NOM", "WHNP": "WHNP|NP", "ADJP": "ADJP"}
+    if daughter.word is not None or name not in patterns:
+        return False
+    return re.match(patterns[name], daughter.label) is not None
 
 
 def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> list[Tree] | None:
@@ -154,24 +162,23 @@ def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> list[Tr
     if daughter.word is not None:
         return None
     kind = category(daughter.label)
-    if kind in DISSOLVED or ((name, kind) in BEFORE_THE_HEAD and not phrases):
-        return _children(daughter)
+    inner = _children(daughter)
+    if kind in ("NAC", "QP", "NX", "X"):
+        return inner
+    before_the_head = (("NP", "ADJP"), ("NP", "UCP"), ("WHNP", "WHADJP"), ("ADJP", "ADVP"))
+    if (name, kind) in before_the_head and not phrases:
+        return inner
     if name != "VP" or not verbal:
         return None
     if kind == "VP":
-        return _children(daughter)
-    inner = _children(daughter)
-    if (
-        functions(daughter.label) != "S"
-        or len(inner) < 2
-        or "-SBJ" not in functions(inner[0].label)
-    ):
+        return inner
+    if functions(daughter.label) != "S" or len(inner) < 2:
         return None
-    subject = inner[0].children
-    predicate = functions(inner[1].label)
-    return (
-        inner[1:] if predicate == "VP" and len(subject) == 1 and subject[0].label == TRACE else None
-    )
+    subject, predicate = inner[:2]
+    is_trace = len(subject.children) == 1 and subject.children[0].label == TRACE
+    if "-SBJ" in functions(subject.label) and is_trace and functions(predicate.label) == "VP":
+        return inner[1:]
+    return None
 
 
 def _join(words: list[_Word]) -> list[LabelledSpan]:
@@ -192,7 +199,7 @@ def _join(words: list[_Word]) -> list[LabelledSpan]:
             head = (name, number)
         if (name, number) == head:
             names[i] = name
-        elif tag == POSSESSIVE:
+        elif tag == "POS":  # the possessive ending
             names[i] = "NP"
             number = before
         joined[i] = number == before
@@ -220,8 +227,3 @@ def functions(label: str) -> str:
 def _children(node: Tree) -> list[Tree]:
     """Children without empty complementizers, which are not even traces."""
     return [child for child in node.children if child.label != TRACE or child.word != "0"]
-
-
-def _is_head_phrase(daughter: Tree, name: str) -> bool:
-    pattern = HEAD_PHRASES.get(name)
-    return pattern is not None and pattern.match(daughter.label) is not None

@@ -21,7 +21,7 @@ Source: https://universaldependencies.org/format.html
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -34,15 +34,10 @@ from ..sentences import Items, LabelledSpan, Sentence, Unreadable, read_each
 from ..settings import Settings
 from .columns import is_entity_tag, spans_of
 
-N_COLUMNS = 10
-_RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
-_EMPTY = re.compile(r"[0-9]+\.[1-9][0-9]*")
-_FEATURES = re.compile(r"_?|[^=|]*=[^=|]*(\|[^=|]*=[^=|]*)*")
 NO_SPACE = {"SpaceAfter": "No"}
-_ESCAPED = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "p": "|", "\\": "\\"}
 
 
-class _Row(NamedTuple):
+class _Word(NamedTuple):
     """A word; head: 0 is the root, None if there is none. misc: column 10."""
 
     form: str
@@ -60,7 +55,7 @@ class _Token(NamedTuple):
 
     first: int
     end: int
-    row: _Row
+    word: _Word
 
 
 def conllu_format() -> Format:
@@ -82,166 +77,192 @@ def read_conllu(path: Path, settings: Settings) -> Items:
 
 def _sentence(lines: Sequence[Line], cut: bool) -> list[Sentence]:
     """The one of a block. RAISES Unreadable."""
-    rows, ranges, n_empty = _rows(lines)
+    syntactic, ranges, n_empty = _words(lines)
     if cut:
-        ranges = [token for token in ranges if not _is_spelled(rows, token)]
-    tokens: list[_Token] = []
-    for token in [*ranges, _Token(len(rows), len(rows), _Row(""))]:
-        begin = tokens[-1].end if tokens else 0
-        tokens += [_Token(i, i + 1, rows[i]) for i in range(begin, token.first)]
-        tokens += [_merged(rows, token)] if token.row.form else []
-    token_of = {i: n for n, token in enumerate(tokens) for i in range(token.first, token.end)}
-    merged = [token.row for token in tokens]
-    heads = [token_of.get(row.head - 1, n) if row.head else n for n, row in enumerate(merged)]
-    is_annotated = all(row.relation and row.head is not None for row in merged)
+        ranges = [token for token in ranges if not _is_spelled(syntactic, token)]
+    tokens = list(_tokens(syntactic, ranges))
+    merged = [token.word for token in tokens]
     words, places = _with_white_space(merged, cut)
-    placed = [max(place - 1, 0) for place in range(len(words))]  # white space at the word before
-    for place, head in zip(places, heads, strict=True):
-        placed[place] = places[head]
-    entities, chunks = (_spans(merged, places, key) for key in ("NER", "Chunk"))
+    if not words:
+        return [Sentence([], n_traces=n_empty)]
+    forms, tags, pos, morphs, lemmas, _, deps, miscs = map(list, zip(*words, strict=True))
+    multiword: list[tuple[str, list[list[str]]]] = []
+    for first, end, word in ranges:
+        multiword.append((word.form, [list(part[:5]) for part in syntactic[first:end]]))
     sentence = Sentence(
-        words=[row.form for row in words],
-        tags=[row.tag for row in words],
+        forms,
+        tags=tags,
         n_traces=n_empty,
-        pos=[row.pos for row in words],
-        morphs=[row.features for row in words],
-        lemmas=[row.lemma for row in words],
-        heads=placed if is_annotated and _is_tree(heads) else None,
-        deps=[row.relation for row in words],
-        spaces=[row.misc.get("SpaceAfter") != "No" for row in words],
-        entities=entities,
-        chunks=chunks,
-        multiword=[
-            (token.row.form, [list(row[:5]) for row in rows[token.first : token.end]])
-            for token in ranges
-        ],
+        pos=pos,
+        morphs=morphs,
+        lemmas=lemmas,
+        heads=_heads(tokens, places, len(words)),
+        deps=deps,
+        spaces=[misc.get("SpaceAfter") != "No" for misc in miscs],
+        entities=_spans(merged, places, "NER"),
+        chunks=_spans(merged, places, "Chunk"),
+        multiword=multiword,
     )
     return [sentence]
 
 
-def _rows(lines: Sequence[Line]) -> tuple[list[_Row], list[_Token], int]:
+def _words(lines: Sequence[Line]) -> tuple[list[_Word], list[_Token], int]:
     """Syntactic words, multi-word tokens, and how many words are empty. RAISES Unreadable."""
-    rows: list[_Row] = []
+    words: list[_Word] = []
     ranges: list[_Token] = []
     n_empty = 0
     for number, text in lines:
         fields = [field.strip(" ") or field for field in text.split("\t")]
-        expected = _expected(fields, len(rows), ranges[-1].end if ranges else 0)
+        expected = _expected(fields, len(words), ranges[-1].end if ranges else 0)
         if expected:
             raise Unreadable(number, f'"{text[:100]}"', expected)
         misc = dict(part.split("=", 1) for part in fields[9].split("|") if "=" in part)
-        match = _RANGE.fullmatch(fields[0])
-        if match:
-            ranges.append(_Token(int(match[1]) - 1, int(match[2]), _Row(fields[1], misc=misc)))
-        elif _EMPTY.fullmatch(fields[0]):
+        if "." in fields[0]:
             n_empty += 1
+        elif "-" in fields[0]:
+            first, last = map(int, fields[0].split("-"))
+            ranges.append(_Token(first - 1, last, _Word(fields[1], misc=misc)))
         else:
-            rows.append(_row(fields, misc))
-    if ranges and ranges[-1].end > len(rows):
-        first, end, row = ranges[-1]
-        actual = f'"{row.form}" of the words {first + 1}-{end}'
-        raise Unreadable(lines[-1].number, actual, f"{end} words, got {len(rows)}")
-    outside = next((row for row in rows if row.head is not None and row.head > len(rows)), None)
-    if outside is not None:
-        actual = f'the head {outside.head} of "{outside.form}"'
-        raise Unreadable(lines[-1].number, actual, f"0 to {len(rows)}")
-    return rows, ranges, n_empty
+            words.append(_word(fields, misc))
+    if ranges and ranges[-1].end > len(words):
+        first, end, word = ranges[-1]
+        actual = f'"{word.form}" of the words {first + 1}-{end}'
+        raise Unreadable(lines[-1].number, actual, f"{end} words, got {len(words)}")
+    for word in words:
+        if word.head is not None and word.head > len(words):
+            actual = f'the head {word.head} of "{word.form}"'
+            raise Unreadable(lines[-1].number, actual, f"0 to {len(words)}")
+    return words, ranges, n_empty
 
 
-def _expected(fields: list[str], n_rows: int, end: int) -> str:
-    """Expected value of the first column that is wrong; "" = all are good. n_rows:
-    words before. end: of the multi-word tokens before."""
-    if len(fields) != N_COLUMNS:
-        return f"{N_COLUMNS} columns separated by tabs, got {len(fields)}"
-    if _EMPTY.fullmatch(fields[0]):
+def _expected(fields: list[str], n_words: int, end: int) -> str:
+    """What the first wrong column should have; "" = all are good. n_words: words before. end: of
+    the multi-word tokens before."""
+    if len(fields) != 10:
+        return f"10 columns separated by tabs, got {len(fields)}"
+    place, form, _, pos, _, features, head = fields[:7]
+    if re.fullmatch(r"[0-9]+\.[1-9][0-9]*", place):
         return ""
-    names = [feature.partition("=")[0] for feature in fields[5].split("|")]
-    is_good: dict[str, object] = {
-        f"the id {n_rows + 1}": fields[0] == str(n_rows + 1),
-        "a universal part of speech in column 4": _content(fields[3]) in POS,
-        "features in column 6, such as Case=Nom|Number=Sing": _FEATURES.fullmatch(fields[5]),
-        "each feature once in column 6, such as Case=Acc,Nom": len(set(names)) == len(names),
-        "the number of the head in column 7": fields[6] == "_" or fields[6].isdecimal(),
-    }
-    match = _RANGE.fullmatch(fields[0])
-    if match:
-        is_next = end <= n_rows == int(match[1]) - 1 < int(match[2]) - 1
-        is_good = {f"a range that begins with {n_rows + 1}": is_next}
-    is_good = {"a form in column 2": fields[1], **is_good}
-    return next((expected for expected, good in is_good.items() if not good), "")
+    if not form:
+        return "a form in column 2"
+    bounds = re.fullmatch(r"([1-9][0-9]*)-([1-9][0-9]*)", place)
+    if bounds:
+        is_next = end <= n_words == int(bounds[1]) - 1 < int(bounds[2]) - 1
+        return "" if is_next else f"a range that begins with {n_words + 1}"
+    if place != str(n_words + 1):
+        return f"the id {n_words + 1}"
+    if _content(pos) not in POS:
+        return "a universal part of speech in column 4"
+    if not re.fullmatch(r"_?|[^=|]*=[^=|]*(\|[^=|]*=[^=|]*)*", features):
+        return "features in column 6, such as Case=Nom|Number=Sing"
+    names = [feature.partition("=")[0] for feature in features.split("|")]
+    if len(set(names)) < len(names):
+        return "each feature once in column 6, such as Case=Acc,Nom"
+    if head != "_" and not head.isdecimal():
+        return "the number of the head in column 7"
+    return ""
 
 
-def _row(fields: list[str], misc: dict[str, str]) -> _Row:
+def _word(fields: list[str], misc: dict[str, str]) -> _Word:
     lemma, pos, tag, features = map(_content, fields[2:6])
     if fields[1] == fields[2] == "_":
         lemma = "_"  # of the underscore itself
     head = None if fields[6] == "_" else int(fields[6])
-    return _Row(fields[1], tag or pos, pos, features, lemma, head, _content(fields[7]), misc)
+    return _Word(fields[1], tag or pos, pos, features, lemma, head, _content(fields[7]), misc)
 
 
 def _content(field: str) -> str:
     return "" if field == "_" else field
 
 
-def _is_spelled(rows: list[_Row], token: _Token) -> bool:
+def _is_spelled(words: list[_Word], token: _Token) -> bool:
     """By its words. If so, they get the spaces that the text has."""
-    parts = rows[token.first : token.end]
-    if "".join(row.form for row in parts) != token.row.form:
+    parts = words[token.first : token.end]
+    if "".join(part.form for part in parts) != token.word.form:
         return False
-    miscs = [NO_SPACE] * (len(parts) - 1) + [token.row.misc]
-    rows[token.first : token.end] = [
-        row._replace(misc=misc) for row, misc in zip(parts, miscs, strict=True)
-    ]
+    for i in range(token.first, token.end - 1):
+        words[i] = words[i]._replace(misc=NO_SPACE)
+    words[token.end - 1] = parts[-1]._replace(misc=token.word.misc)
     return True
 
 
-def _merged(rows: Sequence[_Row], token: _Token) -> _Token:
+def _tokens(words: Sequence[_Word], ranges: Sequence[_Token]) -> Iterator[_Token]:
+    """Multi-word tokens, and the other words between them."""
+    end = 0
+    for token in ranges:
+        for i in range(end, token.first):
+            yield _Token(i, i + 1, words[i])
+        yield _merged(words, token)
+        end = token.end
+    for i in range(end, len(words)):
+        yield _Token(i, i + 1, words[i])
+
+
+def _merged(words: Sequence[_Word], token: _Token) -> _Token:
     """A token with the annotation of its words as that of one."""
-    parts = rows[token.first : token.end]
+    parts = words[token.first : token.end]
     inside = range(token.first + 1, token.end + 1)
-    root = next((row for row in parts if row.head not in inside), parts[0])
-    row = root._replace(
-        form=token.row.form,
-        lemma=" ".join(row.lemma for row in parts if row.lemma),
-        tag="_".join(row.tag for row in parts if row.tag),
-        features=united([row.features for row in parts]),
-        misc=token.row.misc,
+    root = next((part for part in parts if part.head not in inside), parts[0])
+    word = root._replace(
+        form=token.word.form,
+        lemma=" ".join(part.lemma for part in parts if part.lemma),
+        tag="_".join(part.tag for part in parts if part.tag),
+        features=united([part.features for part in parts]),
+        misc=token.word.misc,
     )
-    return token._replace(row=row)
+    return token._replace(word=word)
 
 
-def _with_white_space(rows: Sequence[_Row], cut: bool) -> tuple[list[_Row], list[int]]:
+def _with_white_space(words: Sequence[_Word], cut: bool) -> tuple[list[_Word], list[int]]:
     """Words with one for white space that is more than one space behind a word, unless cut; and the
-    place of each row among them."""
-    words: list[_Row] = []
+    place of each word among them."""
+    if cut:
+        return [*words], [*range(len(words))]
+    together: list[_Word] = []
     places: list[int] = []
-    for row in rows:
-        before, after = (
-            "" if cut else re.sub(r"\\(.)", _unescaped, row.misc.get(key, ""))
-            for key in ("SpacesBefore", "SpacesAfter")
-        )
-        words += [_Row(before)] if before else []
-        places.append(len(words))
+    for word in words:
+        before = _white_space(word, "SpacesBefore")
+        if before:
+            together.append(_Word(before))
+        places.append(len(together))
+        after = _white_space(word, "SpacesAfter")
         if after:
-            row = row._replace(misc={} if after.startswith(" ") else NO_SPACE)
+            # one space belongs to the word
+            word = word._replace(misc={} if after.startswith(" ") else NO_SPACE)
+        together.append(word)
         gap = after.removeprefix(" ")
-        words += [row, _Row(gap)] if gap else [row]
-    return words, places
+        if gap:
+            together.append(_Word(gap))
+    return together, places
+
+
+def _white_space(word: _Word, key: str) -> str:
+    """What column 10 has as `\\s`, `\\n` and the like."""
+    return re.sub(r"\\(.)", _unescaped, word.misc.get(key, ""))
 
 
 def _unescaped(match: "re.Match[str]") -> str:
-    return _ESCAPED.get(match[1], match[1])
+    escaped = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "p": "|", "\\": "\\"}
+    return escaped.get(match[1], match[1])
 
 
-def _spans(rows: Sequence[_Row], places: list[int], key: str) -> list[LabelledSpan] | None:
-    """The entities or chunks in column 10; None if no word has any."""
-    tags = [row.misc.get(key, "O") for row in rows]
-    if not any(key in row.misc for row in rows) or not all(map(is_entity_tag, tags)):
+def _heads(tokens: Sequence[_Token], places: list[int], n_words: int) -> list[int] | None:
+    """The place of the head of each word, white space included; None if they are no tree, or some
+    are not known."""
+    token_of: list[int] = []  # of each syntactic word
+    for n, token in enumerate(tokens):
+        token_of += [n] * (token.end - token.first)
+    heads: list[int] = []
+    for n, token in enumerate(tokens):
+        if token.word.head is None or not token.word.relation:
+            return None
+        heads.append(token_of[token.word.head - 1] if token.word.head else n)
+    if not _is_tree(heads):
         return None
-    return [
-        LabelledSpan(places[first], places[end - 1] + 1, name)
-        for first, end, name in spans_of(tags)[0]
-    ]
+    placed = [max(place - 1, 0) for place in range(n_words)]  # white space: the word before
+    for place, head in zip(places, heads, strict=True):
+        placed[place] = places[head]
+    return placed
 
 
 def _is_tree(heads: list[int]) -> bool:
@@ -251,14 +272,23 @@ def _is_tree(heads: list[int]) -> bool:
     return len(set(heads)) == 1
 
 
+def _spans(words: Sequence[_Word], places: list[int], key: str) -> list[LabelledSpan] | None:
+    """The entities or chunks in column 10; None if no word has any."""
+    tags = [word.misc.get(key, "O") for word in words]
+    if not any(key in word.misc for word in words) or not all(map(is_entity_tag, tags)):
+        return None
+    spans: list[LabelledSpan] = []
+    for first, end, name in spans_of(tags)[0]:
+        spans.append(LabelledSpan(places[first], places[end - 1] + 1, name))
+    return spans
+
+
 def united(features: Sequence[str]) -> str:
     """Features of several words as those of one: "Case=Dat" and "Case=Acc|Number=Sing" give
     "Case=Acc,Dat|Number=Sing"."""
-    values_of: dict[str, set[str]] = {}
-    for name, _, values in (
-        feature.partition("=") for one in features for feature in one.split("|") if feature
-    ):
-        values_of.setdefault(name, set()).update(values.split(","))
-    return "|".join(
-        f"{name}={','.join(sorted(values))}" for name, values in sorted(values_of.items())
-    )
+    values: dict[str, set[str]] = {}
+    for feature in "|".join(features).split("|"):
+        if feature:
+            name, _, value = feature.partition("=")
+            values.setdefault(name, set()).update(value.split(","))
+    return "|".join(f"{name}={','.join(sorted(values[name]))}" for name in sorted(values))

@@ -11,6 +11,7 @@ Words are those of spaCy's tokenizer of the language. A span that does not begin
 a Problem, and the entities of its words are not known; nothing is moved.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,6 @@ from ..rows import Entry, read_values
 from ..sentences import Items, LabelledSpan, Problem, Sentence
 from ..settings import Settings
 
-EXPECTED = 'an object with "text" and spans: {"start": 0, "end": 3, "label": "PER"}'
-SPANS = ("spans", "entities", "labels", "label")  # keys beside the text
-START = ("start", "start_offset")
-END = ("end", "end_offset")
-LABEL = ("label", "labels")
-REJECTED = ("reject", "ignore")  # answers of Prodigy
-
 Offsets = tuple[int, int, str]
 
 
@@ -39,16 +33,23 @@ def offsets_format() -> Format:
     return Format(read_offsets, (".jsonl", ".json"), "texts with spans by offsets")
 
 
+def brat_format() -> Format:
+    """Registered as `spacy_hoseq.brat_format.v1`: texts with spans in .ann files beside them."""
+    return Format(read_brat, (".ann",), "brat: texts with spans in .ann files")
+
+
 def read_offsets(path: Path, settings: Settings) -> Items:
     """A Sentence for each text; a Problem for each object, and for each span, that cannot be
     read."""
 
     def read(entry: Entry) -> Items:
         value = entry.value
-        if not isinstance(value, dict) or value.get("answer") not in REJECTED:
+        # answers of Prodigy
+        if not isinstance(value, dict) or value.get("answer") not in ("reject", "ignore"):
             yield from sentence_of(*text_and_spans(value), settings, path, entry.number)
 
-    return read_values(path, settings.encodings, read, EXPECTED)
+    expected = 'an object with "text" and spans: {"start": 0, "end": 3, "label": "PER"}'
+    return read_values(path, settings.encodings, read, expected)
 
 
 def text_and_spans(value: Any) -> tuple[str, list[Offsets]]:
@@ -59,27 +60,37 @@ def text_and_spans(value: Any) -> tuple[str, list[Offsets]]:
     if not isinstance(value, dict):
         raise TypeError(value)
     if "annotations" in value and "data" in value:
-        done = [each for each in value["annotations"] if not each.get("was_cancelled")]
-        results = done[0]["result"] if done else []
-        spans = [each["value"] for each in results if "start" in each.get("value", {})]
-        texts = {key: each for key, each in value["data"].items() if isinstance(each, str)}
-        return texts.get("text", [*texts.values()][0]), [_offsets(span) for span in spans]
-    key = [key for key in SPANS if isinstance(value.get(key), list)][0]
+        return _label_studio_task(value)
+    keys = ("spans", "entities", "labels", "label")
+    key = [key for key in keys if isinstance(value.get(key), list)][0]
     if not isinstance(value["text"], str):
         raise TypeError(value)
     return value["text"], [_offsets(span) for span in value[key]]
+
+
+def _label_studio_task(task: dict[str, Any]) -> tuple[str, list[Offsets]]:
+    """The text of a task, and the spans of its first annotation that was not cancelled. RAISES as
+    `text_and_spans`."""
+    texts = {key: text for key, text in task["data"].items() if isinstance(text, str)}
+    text = texts.get("text", [*texts.values()][0])
+    for annotation in task["annotations"]:
+        if not annotation.get("was_cancelled"):
+            values = [result.get("value", {}) for result in annotation["result"]]
+            return text, [_offsets(value) for value in values if "start" in value]
+    return text, []
 
 
 def _offsets(span: Any) -> Offsets:
     """Bounds and label of [start, end, label], or of an object. RAISES KeyError, TypeError,
     ValueError."""
     if isinstance(span, dict):
-        start, end, label = (
-            next((span[key] for key in keys if key in span), None) for keys in (START, END, LABEL)
-        )
+        start = span.get("start", span.get("start_offset"))
+        end = span.get("end", span.get("end_offset"))
+        label = span.get("label", span.get("labels"))
     else:
         start, end, label = span[:3]
-    label = label[0] if isinstance(label, list) else label
+    if isinstance(label, list):
+        label = label[0]
     if not (type(start) is int and type(end) is int):
         raise TypeError(span)
     if not isinstance(label, str) or not label:
@@ -88,42 +99,39 @@ def _offsets(span: Any) -> Offsets:
 
 
 def sentence_of(
-    text: str, spans: list[Offsets], settings: Settings, path: Path, line: int
+    text: str, spans: Sequence[Offsets], settings: Settings, path: Path, line: int
 ) -> Items:
     """The words of a text with its spans, and Problems of those that cannot be."""
     doc = _blank(settings.lang or "xx").tokenizer(text)
     good: list[LabelledSpan] = []
-    unknown: set[int] = set()
-    for start, end, label in sorted(spans, key=lambda each: (each[0], -each[1])):
+    unknown: set[int] = set()  # words in spans that do not begin and end with words
+    known: set[int] = set()
+    for start, end, label in sorted(spans, key=lambda span: (span[0], -span[1])):
         span = doc.char_span(start, end, label) if 0 <= start < end <= len(text) else None
         actual = f'{label} "{text[max(start, 0) : max(end, 0)]}" ({start}-{end})'
         if span is None:
-            words = [t for t in doc if t.idx < end and start < t.idx + len(t)]
+            words = [token for token in doc if token.idx < end and start < token.idx + len(token)]
             unknown.update(token.i for token in words)
-            said = " ".join(token.text for token in words)
-            yield Problem(path, line, actual, f'the borders of words, such as "{said[:60]}"')
+            example = " ".join(token.text for token in words)[:60]
+            yield Problem(path, line, actual, f'the borders of words, such as "{example}"')
         elif good and span.start < good[-1].end and not settings.spans_key:
             yield Problem(path, line, actual, "no overlap (--spans-key SPANS keeps both)")
         else:
             good.append(LabelledSpan(span.start, span.end, label))
-    unknown.difference_update(i for first, end, _ in good for i in range(first, end))
+            known.update(range(span.start, span.end))
     yield Sentence(
         [token.text for token in doc],
         entities=good,
-        spaces=[bool(token.whitespace_) for token in doc],
-        unknown=[LabelledSpan(i, i + 1, "") for i in sorted(unknown)],
+        spaces=[token.whitespace_ != "" for token in doc],
+        unknown=[LabelledSpan(i, i + 1, "") for i in sorted(unknown - known)],
         is_text=True,
     )
 
 
 @lru_cache
 def _blank(lang: str) -> Language:
+    """A pipeline for its tokenizer. A cache: by the language, of the 128 used last."""
     return spacy.blank(lang)
-
-
-def brat_format() -> Format:
-    """Registered as `spacy_hoseq.brat_format.v1`: texts with spans in .ann files beside them."""
-    return Format(read_brat, (".ann",), "brat: texts with spans in .ann files")
 
 
 def read_brat(path: Path, settings: Settings) -> Items:

@@ -18,11 +18,7 @@ from ..format import Format
 from ..sentences import Items, LabelledSpan, Sentence, Unreadable, read_each
 from ..settings import Settings
 
-EXPECTED = "word/tag, with [ before the first word of a group and ]tag behind the last"
 NUMBER = re.compile(r"\d{8}-\d{2}-\d{3}-\d{3}(/m)?")
-_PIECE = re.compile(r"(?P<open>\[*)(?P<word>.+)/(?P<tag>[A-Za-z]+)(?P<close>(\][A-Za-z]+)*)")
-_ENDS = "。！？"
-_FOLLOWERS = "”’』」）"  # what follows the end of a sentence and belongs to it
 
 
 def peoples_daily_format() -> Format:
@@ -44,59 +40,70 @@ def read_peoples_daily(path: Path, settings: Settings) -> Items:
 def _sentences(lines: Sequence[Line], settings: Settings) -> list[Sentence]:
     """Sentences of a paragraph. RAISES Unreadable."""
     ((number, text),) = lines
-    pieces = [piece for piece in re.split(r"[ \t]+", text) if piece]
-    if pieces and NUMBER.fullmatch(pieces[0]):
+    pieces = re.split(r"[ \t]+", text.strip(" \t"))
+    if NUMBER.fullmatch(pieces[0]):
         pieces.pop(0)
+    if not any(pieces):
+        return []
+    words, tags, groups = _parsed(number, pieces)
+    names = {"nt": "ORG"} if settings.groups is None else settings.groups
+    entities = _outermost(groups, names)
+    if settings.split_sentences:
+        return list(_cut(words, tags, entities))
+    return [Sentence(words, tags, entities=entities)]
+
+
+def _parsed(number: int, pieces: Sequence[str]) -> tuple[list[str], list[str], list[LabelledSpan]]:
+    """Words, their tags, and groups with their tags, a word being one, too. number: of the line.
+    RAISES Unreadable."""
+    expected = "word/tag, with [ before the first word of a group and ]tag behind the last"
     words: list[str] = []
     tags: list[str] = []
     groups: list[LabelledSpan] = []  # as they close: an inner one before the outer one
     open_at: list[int] = []
     for i, piece in enumerate(pieces):
-        match = _PIECE.fullmatch(piece)
+        match = re.fullmatch(r"(\[*)(.+)/([A-Za-z]+)((\][A-Za-z]+)*)", piece)
         if match is None:
-            raise Unreadable(number, f'"{piece}"', EXPECTED)
-        open_at += [i] * len(match["open"])
-        words.append(match["word"])
-        tags.append(match["tag"])
-        for tag in match["close"].split("]")[1:]:
+            raise Unreadable(number, f'"{piece}"', expected)
+        opening, word, tag, closing, _ = match.groups()
+        open_at += [i] * len(opening)
+        words.append(word)
+        tags.append(tag)
+        for group_tag in closing.split("]")[1:]:
             if not open_at:
-                raise Unreadable(number, f'"{piece}" without an opening bracket', EXPECTED)
-            groups.append(LabelledSpan(open_at.pop(), i + 1, tag))
+                raise Unreadable(number, f'"{piece}" without an opening bracket', expected)
+            groups.append(LabelledSpan(open_at.pop(), i + 1, group_tag))
     if open_at:
         actual = f'"{pieces[open_at[0]]}" without a closing bracket'
-        raise Unreadable(number, actual, EXPECTED)
-    names = {"nt": "ORG"} if settings.groups is None else settings.groups
+        raise Unreadable(number, actual, expected)
     groups += [LabelledSpan(i, i + 1, tag) for i, tag in enumerate(tags)]
-    paragraph = Sentence(words, tags, None, _outermost(groups, names))
-    if not settings.split_sentences or not words:
-        return [paragraph] if words else []
-    return list(_cut(paragraph))
+    return words, tags, groups
 
 
-def _outermost(groups: list[LabelledSpan], entities: dict[str, str]) -> list[LabelledSpan]:
+def _outermost(groups: list[LabelledSpan], names: dict[str, str]) -> list[LabelledSpan]:
     """Groups that have a name, without those within another one, in order."""
-    result: list[LabelledSpan] = []
+    entities: list[LabelledSpan] = []
     for first, end, tag in sorted(groups, key=lambda group: (group.first, -group.end)):
-        if tag in entities and (not result or result[-1].end <= first):
-            result.append(LabelledSpan(first, end, entities[tag]))
-    return result
+        if tag in names and (not entities or entities[-1].end <= first):
+            entities.append(LabelledSpan(first, end, names[tag]))
+    return entities
 
 
-def _cut(paragraph: Sentence) -> Iterator[Sentence]:
-    """Cut after the ends of sentences and what closes there, outside of entities."""
-    words, tags, _, entities = paragraph[:4]
-    cuts = [0]
+def _cut(words: list[str], tags: list[str], entities: list[LabelledSpan]) -> Iterator[Sentence]:
+    """Sentences cut after their ends and what closes there, outside of entities."""
+    ends = "。！？"
+    closing = "”’』」）"  # follows the end of a sentence and belongs to it
+    begin = 0
     ended = False
-    for i, word in enumerate(words[:-1], 1):
-        ended = word in _ENDS or (ended and word in _FOLLOWERS)
-        goes_on = words[i] in _ENDS or words[i] in _FOLLOWERS
-        within = any(first < i < end for first, end, _ in entities or ())
-        if ended and not goes_on and not within:
-            cuts.append(i)
-    for begin, stop in zip(cuts, [*cuts[1:], len(words)], strict=True):
-        of_sentence = [
-            LabelledSpan(first - begin, end - begin, name)
-            for first, end, name in entities or ()
-            if begin <= first < stop
-        ]
-        yield Sentence(words[begin:stop], (tags or [])[begin:stop], None, of_sentence)
+    for i, word in enumerate(words, 1):
+        ended = word in ends or (ended and word in closing)
+        is_last = i == len(words)
+        goes_on = not is_last and (words[i] in ends or words[i] in closing)
+        within = any(first < i < end for first, end, _ in entities)
+        if is_last or (ended and not goes_on and not within):
+            inside: list[LabelledSpan] = []
+            for first, end, name in entities:
+                if begin <= first < i:
+                    inside.append(LabelledSpan(first - begin, end - begin, name))
+            yield Sentence(words[begin:i], tags[begin:i], entities=inside)
+            begin = i

@@ -22,11 +22,8 @@ from ..sentences import Items, Problem, Sentence, Unreadable, read_each
 from ..settings import Settings
 from .columns import is_entity_tag, labelled
 
-SEPARATORS = ("/", "_", "|")
-CLOSING = ("''", ")", "-RRB-")  # tags of what belongs to the sentence that has ended
-PROBED = 200  # lines by which the separator, and brackets, are found
 RULE = re.compile(r"\s*={5,}\s*")
-_MARKUP = re.compile(r"\s*</?[A-Za-z].*>\s*")  # a line of words ends with a tag
+MARKUP = re.compile(r"\s*</?[A-Za-z].*>\s*")  # a line of words ends with a tag
 
 
 def tagged_format() -> Format:
@@ -40,7 +37,7 @@ def read_tagged_text(path: Path, settings: Settings) -> Items:
     RAISES ValueError [HS027]: a separator that is empty, or has spaces or a backslash.
     """
     check_separator(settings.separator or "/")
-    lines = islice(read_lines(path, settings.encodings), PROBED)
+    lines = islice(read_lines(path, settings.encodings), 200)
     head = [line.text for line in lines if isinstance(line, Line)]
     separator = settings.separator or found_separator(head) or "/"
     bracketed = is_bracketed(head)
@@ -53,20 +50,18 @@ def read_tagged_text(path: Path, settings: Settings) -> Items:
 def check_separator(separator: str) -> None:
     """Check it. RAISES ValueError [HS027]: it is empty, or has spaces or a backslash."""
     if not separator or re.search(r"[\s\\]", separator):
-        raise ValueError(
-            Errors.HS027.format(
-                name="separator",
-                value=repr(separator),
-                expected="one without spaces and backslashes",
-            )
-        )
+        expected = "one without spaces and backslashes"
+        message = Errors.HS027.format(name="separator", value=repr(separator), expected=expected)
+        raise ValueError(message)
 
 
 def found_separator(texts: Sequence[str]) -> str:
     """The separator that nearly all words of some lines have before a tag; "" = none of them."""
-    words = [word for text in texts if not _MARKUP.fullmatch(text) for word in text.split()]
-    words = [word for word in words if word not in ("[", "]") and not RULE.fullmatch(word)]
-    for separator in SEPARATORS:
+    words: list[str] = []
+    for text in texts:
+        if not MARKUP.fullmatch(text) and not RULE.fullmatch(text):
+            words += [word for word in text.split() if word not in ("[", "]")]
+    for separator in ("/", "_", "|"):
         n_tagged = sum(all(split_tag(word, separator)) for word in words)
         if n_tagged >= 0.95 * len(words) > 0:
             return separator
@@ -82,7 +77,7 @@ def is_bracketed(texts: Sequence[str]) -> bool:
 def _lines(path: Path, settings: Settings) -> Iterator[list[Line | Problem]]:
     """Each line alone, without blank ones and markup."""
     for line in read_lines(path, settings.encodings):
-        if isinstance(line, Problem) or (line.text.strip() and not _MARKUP.fullmatch(line.text)):
+        if isinstance(line, Problem) or (line.text.strip() and not MARKUP.fullmatch(line.text)):
             yield [line]
 
 
@@ -107,30 +102,34 @@ def _sentences(lines: Sequence[Line], separator: str, bracketed: bool) -> Iterat
         for piece in re.split(r"[ \t]+", line.text.strip(" \t")):
             if bracketed and piece in ("[", "]"):
                 continue
-            row = piece.split("|") if separator == "|" else list(split_tag(piece, separator))
+            row = list(split_tag(piece, separator))
+            if separator == "|":
+                row = piece.split("|")
             if not all(row) or len(row) not in (2, 3) or (rows and len(row) != len(rows[0])):
                 expected = f'a word, "{separator}" and its tag'
                 raise Unreadable(line.number, f'"{piece}"', expected)
             rows.append(row)
     for sentence in _cut(rows) if bracketed else [rows]:
-        words, tags, *rest = (list(column) for column in zip(*sentence, strict=True))
-        if not rest and separator == "|" and all(map(is_entity_tag, tags)):
-            yield labelled(words, entity_tags=tags)
-            continue
-        if rest and not all(map(is_entity_tag, rest[0])):
-            actual = f'"{" ".join(rest[0])}"'
+        words, tags, *entity_tags = map(list, zip(*sentence, strict=True))
+        if entity_tags and not all(map(is_entity_tag, entity_tags[0])):
+            actual = f'"{" ".join(entity_tags[0])}"'
             raise Unreadable(lines[0].number, actual, "entity tags behind the tags")
-        yield labelled(words, tags, entity_tags=rest[0] if rest else None)
+        if separator == "|" and not entity_tags and all(map(is_entity_tag, tags)):
+            yield labelled(words, entity_tags=tags)
+        else:
+            yield labelled(words, tags, None, *entity_tags)
 
 
 def _cut(rows: list[list[str]]) -> Iterator[list[list[str]]]:
     """The sentences of a block: each ends after the tag "." and the closing signs behind it."""
     first = 0
     ended = False
+    closing = ("''", ")", "-RRB-")
     for i in range(1, len(rows)):
         last = rows[i - 1][1]
-        ended = last == "." or (ended and last in CLOSING)
-        if ended and rows[i][1] != "." and rows[i][1] not in CLOSING:
+        tag = rows[i][1]
+        ended = last == "." or (ended and last in closing)
+        if ended and tag != "." and tag not in closing:
             yield rows[first:i]
             first = i
     if rows:
@@ -144,6 +143,6 @@ def split_tag(piece: str, separator: str) -> tuple[str, str]:
     while True:
         at = piece.rfind(separator, 0, at)
         if at <= 0:
-            return ("", piece) if at else ("", piece[len(separator) :])
+            return "", piece.removeprefix(separator)
         if piece[at - 1] != "\\":
             return piece[:at].replace(escaped, separator), piece[at + len(separator) :]

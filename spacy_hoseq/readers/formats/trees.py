@@ -25,17 +25,6 @@ from .chunk_rules import TRACE, Tree, chunks_of_tree
 
 BRACKET_TAGS = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "(", "-RCB-": ")", "-LSB-": "(", "-RSB-": ")"}
 ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
-ENDINGS = (".mrg", ".prd", ".parse", ".psd", ".ptb", ".fid", ".bracketed", ".tree", ".trees")
-CTB_ENDINGS = (".nw", ".mz", ".bn", ".bc", ".wb", ".df", ".sc", ".cs")  # by genre
-MAX_DEPTH = 400  # deeper nesting is damage: the deepest trees of the treebanks have some 50 levels
-LEAF = "(TAG word), or (LABEL (...) ...)"
-_PIECES = re.compile(r"[()]|[^() \t\r\f\v]+")
-_MARKUP = re.compile(r"\s*(<[^<>]*>\s*)+")
-_COMMENT = re.compile(r"\s*(\*x\*|#).*")
-_CLOSING = re.compile(r"</[^<>]*>")
-_SENTENCE_MARK = re.compile(
-    r"\s*</?(S|P|DOC|BODY|TEXT|HEADLINE|su|seg)(\s[^>]*)?>\s*", re.IGNORECASE
-)
 
 
 class _Piece(NamedTuple):
@@ -57,7 +46,9 @@ class _Open(NamedTuple):
 
 def trees_format() -> Format:
     """Registered as `spacy_hoseq.trees_format.v1`: the Penn Treebank and the Chinese Treebank."""
-    return Format(read_trees, (*ENDINGS, *CTB_ENDINGS), "trees in brackets")
+    penn = (".mrg", ".prd", ".parse", ".psd", ".ptb", ".fid", ".bracketed", ".tree", ".trees")
+    ctb_genres = (".nw", ".mz", ".bn", ".bc", ".wb", ".df", ".sc", ".cs")
+    return Format(read_trees, (*penn, *ctb_genres), "trees in brackets")
 
 
 def read_trees(path: Path, settings: Settings) -> Items:
@@ -93,8 +84,10 @@ def _sentence(tree: Tree, unescape: bool) -> Sentence:
         if unescape:
             word = ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*")
         words.append(word)
-        bare = leaf.label if leaf.label.startswith("-") else leaf.label.partition("-")[0]
-        tags.append(BRACKET_TAGS.get(leaf.label, bare))
+        tag = BRACKET_TAGS.get(leaf.label, leaf.label)
+        if not tag.startswith("-"):
+            tag = tag.partition("-")[0]  # without functions
+        tags.append(tag)
     return Sentence(words, tags, n_traces=n_traces)
 
 
@@ -103,7 +96,7 @@ def parse_trees(lines: Iterable[Line | Problem], path: Path) -> Iterator[Tree | 
     pieces = list(_pieces(lines))
     at = 0
     while at < len(pieces):
-        if pieces[at].is_mark or _CLOSING.fullmatch(pieces[at].text):
+        if pieces[at].is_mark or re.fullmatch(r"</[^<>]*>", pieces[at].text):
             at += 1
             continue
         try:
@@ -115,22 +108,27 @@ def parse_trees(lines: Iterable[Line | Problem], path: Path) -> Iterator[Tree | 
 
 
 def _pieces(lines: Iterable[Line | Problem]) -> Iterator[_Piece]:
+    names = "S|P|DOC|BODY|TEXT|HEADLINE|su|seg"
+    mark = re.compile(rf"\s*</?({names})(\s[^>]*)?>\s*", re.IGNORECASE)
+    bracket_or_atom = re.compile(r"[()]|[^() \t\r\f\v]+")
     for line in lines:
         if isinstance(line, Problem):
             yield _Piece("", line.line, problem=line)
-        elif _SENTENCE_MARK.fullmatch(line.text):
+        elif mark.fullmatch(line.text):
             yield _Piece(line.text.strip(), line.number, is_mark=True)
         else:
-            for match in _PIECES.finditer(line.text, _start_of(line.text)):
+            for match in bracket_or_atom.finditer(line.text, _start_of(line.text)):
                 yield _Piece(match.group(), line.number, match.start() == 0)
 
 
 def _start_of(text: str) -> int:
     """The place where the brackets of a line begin, behind markup; its end if there are none."""
-    markup = _MARKUP.match(text)
-    if _COMMENT.fullmatch(text) or (markup and "(" not in text):
+    if re.fullmatch(r"\s*(\*x\*|#).*", text):  # a comment
         return len(text)
-    return markup.end() if markup else 0
+    markup = re.match(r"\s*(<[^<>]*>\s*)+", text)
+    if markup is None:
+        return 0
+    return markup.end() if "(" in text else len(text)
 
 
 def _tree_at(pieces: Sequence[_Piece], start: int) -> tuple[Tree, int]:
@@ -138,48 +136,58 @@ def _tree_at(pieces: Sequence[_Piece], start: int) -> tuple[Tree, int]:
     stack: list[_Open] = []
     for at in range(start, len(pieces)):
         text, line, _, is_mark, problem = pieces[at]
-        if problem or is_mark:
-            raise Unreadable(*problem[1:]) if problem else _not_closed(stack, line, text)
+        if problem:
+            raise Unreadable(problem.line, problem.actual, problem.expected)
+        if is_mark:
+            raise _not_closed(stack, line, text)
         if text == "(":
             stack.append(_Open([], [], line))
-            if len(stack) > MAX_DEPTH:
-                actual = f"more than {MAX_DEPTH} open brackets"
-                raise Unreadable(line, actual, "brackets that are closed")
-        elif not stack:
-            outside = f'"{text}" outside of all brackets'
-            actual = "a closing bracket without an opening one" if text == ")" else outside
+            # deeper nesting is damage: the deepest trees of the treebanks have some 50 levels
+            if len(stack) > 400:
+                raise Unreadable(line, "more than 400 open brackets", "brackets that are closed")
+            continue
+        if not stack and text == ")":
+            actual = "a closing bracket without an opening one"
             raise Unreadable(line, actual, "an opening bracket")
-        elif text != ")":
+        if not stack:
+            raise Unreadable(line, f'"{text}" outside of all brackets', "an opening bracket")
+        if text != ")":
             if stack[-1].children:
                 raise Unreadable(line, f'"{text}" between or after brackets', "a bracket")
             stack[-1].atoms.append(text)
-        else:
-            tree = _tree(*stack.pop(), outermost=not stack)
-            if not stack:
-                return tree, at + 1
-            stack[-1].children.append(tree)
+            continue
+        # a constituent ends: it belongs to the one that is open, or is the whole tree
+        tree = _tree(*stack.pop(), outermost=not stack)
+        if not stack:
+            return tree, at + 1
+        stack[-1].children.append(tree)
     raise _not_closed(stack, stack[0].line, "the end of the file")
 
 
 def _tree(atoms: list[str], children: list[Tree], line: int, outermost: bool) -> Tree:
     """The tree of a bracket. RAISES Unreadable."""
-    label = atoms[0] if atoms else ""
     if not children and len(atoms) == 2:
-        return Tree(label, (), atoms[1], line)
+        return Tree(atoms[0], (), atoms[1], line)
     if children and len(atoms) < 2 and (atoms or outermost):
-        return Tree(label, tuple(children), None, line)
-    if children:
-        actual = f'"{" ".join(atoms)}" before a bracket' if atoms else "a bracket without a label"
+        return Tree("".join(atoms), tuple(children), None, line)
+    text = " ".join(atoms)
+    if children and atoms:
+        actual = f'"{text}" before a bracket'
+    elif children:
+        actual = "a bracket without a label"
     elif atoms:
-        actual = f'"({" ".join(atoms)})"'
+        actual = f'"({text})"'
+    elif outermost:
+        actual = "an empty tree ()"
     else:
-        actual = "an empty tree ()" if outermost else "an empty bracket ()"
-    raise Unreadable(line, actual, LEAF)
+        actual = "an empty bracket ()"
+    raise Unreadable(line, actual, "(TAG word), or (LABEL (...) ...)")
 
 
 def _not_closed(stack: list[_Open], number: int, actual: str) -> Unreadable:
-    n_open = f"{len(stack)} bracket{'s' if len(stack) > 1 else ''}"
-    expected = f"the end of the tree that begins at line {stack[0].line}: {n_open} open"
+    brackets = "bracket" if len(stack) == 1 else "brackets"
+    first = f"the tree that begins at line {stack[0].line}"
+    expected = f"the end of {first}: {len(stack)} {brackets} open"
     return Unreadable(number, actual, expected)
 
 
@@ -187,12 +195,16 @@ def _next_tree(pieces: Sequence[_Piece], start: int) -> int:
     """The place to go on after a problem: at a mark, or at a line that begins as the damaged tree
     does. Other brackets at the beginning of a line may be constituents of it."""
     beginning = [piece.text for piece in pieces[start : start + 2]]
-    beginning = beginning if beginning[0] == "(" else ["("]
+    if beginning[0] != "(":
+        beginning = ["("]
     for at in range(start + 1, len(pieces)):
         piece = pieces[at]
-        alike = [other.text for other in pieces[at : at + len(beginning)]] == beginning
-        if piece.is_mark or (piece.first and piece.line > pieces[start].line and alike):
+        if piece.is_mark:
             return at
+        if piece.first and piece.line > pieces[start].line:
+            texts = [other.text for other in pieces[at : at + len(beginning)]]
+            if texts == beginning:
+                return at
     return len(pieces)
 
 

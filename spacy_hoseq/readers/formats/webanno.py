@@ -13,22 +13,17 @@ one's own. Parts of tokens (1-1.1) are Problems.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 from ..files import Line, blocks_of, read_lines
 from ..format import Format
-from ..sentences import Items, LabelledSpan, Sentence, Unreadable, read_each
+from ..sentences import Items, LabelledSpan, Problem, Sentence, Unreadable, read_each
 from ..settings import Settings
-from .columns import Row
 
 FIRST_LINE = "#FORMAT=WebAnno TSV 3"
-_LAYER = re.compile(r"#T_(SP|CH|RL)=([^|]*)\|?(.*)")
-_RANGE = re.compile(r"\d+-\d+")
-_VALUE = re.compile(r"(.*?)(?:\[(\d+)\])?", re.DOTALL)
-_KNOWN = {"POS": "PosValue", "Lemma": "value", "NamedEntity": "value"}
 
 
 def webanno_format() -> Format:
@@ -39,54 +34,83 @@ def webanno_format() -> Format:
 def read_webanno(path: Path, settings: Settings) -> Items:
     """A Sentence for each block of rows, or a Problem for its first row that cannot be read."""
     lines = list(read_lines(path, settings.encodings))
-    layers: dict[str, int] = {}  # name -> column, from 0
-    width = 3
-    for line in lines:
-        match = _LAYER.fullmatch(line.text) if isinstance(line, Line) else None
-        if match:
-            name = match[2].rpartition(".")[2]
-            features = match[3].split("|") if match[3] else []
-            wanted = _KNOWN.get(name, features[-1] if features else "")
-            if match[1] == "SP" and wanted in features:
-                layers.setdefault(name, width + features.index(wanted))
-            width += max(len(features), 1)
+    layers, width = _layers(lines)
     blocks = blocks_of(lines, lambda text, begins: text.startswith("#"))
     yield from read_each(path, blocks, partial(_sentence, layers=layers, width=width))
 
 
+def _layers(lines: Iterable[Line | Problem]) -> tuple[dict[str, int], int]:
+    """The column of each layer of spans, from 0, by the header; and the number of columns."""
+    # the feature that counts; in other layers the last one
+    known = {"POS": "PosValue", "Lemma": "value", "NamedEntity": "value"}
+    layers: dict[str, int] = {}
+    width = 3
+    for line in lines:
+        if not isinstance(line, Line):
+            continue
+        match = re.fullmatch(r"#T_(SP|CH|RL)=([^|]*)\|?(.*)", line.text)
+        if match:
+            name = match[2].rpartition(".")[2]
+            features = match[3].split("|")
+            feature = known.get(name, features[-1])
+            if match[1] == "SP" and feature and feature in features:
+                layers.setdefault(name, width + features.index(feature))
+            width += len(features)
+    return layers, width
+
+
 def _sentence(lines: Sequence[Line], layers: dict[str, int], width: int) -> list[Sentence]:
     """The one of a block. RAISES Unreadable."""
-    rows = [Row(number, text.rstrip("\t").split("\t")) for number, text in lines]
-    for row, line in zip(rows, lines, strict=True):
-        if len(row.fields) != width or not all(map(_RANGE.fullmatch, row.fields[:2])):
+    words: list[str] = []
+    rows: list[list[str]] = []
+    spaces: list[bool] = []
+    before = 0
+    for number, text in lines:
+        fields = text.rstrip("\t").split("\t")
+        bounds = re.fullmatch(r"\d+-\d+\t(\d+)-(\d+)", "\t".join(fields[:2]))
+        if len(fields) != width or not bounds:
             expected = f"{width} columns, an id such as 1-1 and offsets such as 0-3"
-            raise Unreadable(row.line, f'"{line.text}"', expected)
-    own = [name for name in layers if name not in ("POS", "Lemma", "MorphologicalFeatures")]
+            raise Unreadable(number, f'"{text}"', expected)
+        words.append(_unescaped(fields[2]))
+        rows.append(fields)
+        spaces.append(int(bounds[1]) > before)
+        before = int(bounds[2])
+    others = [name for name in layers if name not in ("POS", "Lemma", "MorphologicalFeatures")]
     entities: list[LabelledSpan] | None = None
-    if own:
-        name = "NamedEntity" if "NamedEntity" in layers else own[0]
-        entities = _entities([row.fields[layers[name]] for row in rows])
-        for a, b in pairwise(entities):
-            if b.first < a.end:
-                row = rows[b.first]
-                raise Unreadable(row.line, f'"{row.fields[2]}"', "entities that do not overlap")
-    bounds = [tuple(map(int, row.fields[1].split("-"))) for row in rows]
+    if others:
+        name = "NamedEntity" if "NamedEntity" in layers else others[0]
+        entities = _entities([fields[layers[name]] for fields in rows])
+        for span, later in pairwise(entities):
+            if later.first < span.end:
+                number = lines[later.first].number
+                actual = f'"{rows[later.first][2]}"'
+                raise Unreadable(number, actual, "entities that do not overlap")
     return [
         Sentence(
-            [_unescaped(row.fields[2]) for row in rows],
+            words,
             tags=_values(rows, layers.get("POS")),
             entities=entities,
             lemmas=_values(rows, layers.get("Lemma")),
-            spaces=[*(b[0] > a[1] for a, b in pairwise(bounds)), True],
+            spaces=[*spaces[1:], True],
         )
     ]
 
 
-def _values(rows: list[Row], column: int | None) -> list[str] | None:
+def _values(rows: list[list[str]], column: int | None) -> list[str] | None:
+    """The values in a column, "" for none; None if there is no such column."""
     if column is None:
         return None
-    values = [_VALUE.fullmatch(row.fields[column]) for row in rows]
-    return [_unescaped(match[1]) if match and match[1] != "_" else "" for match in values]
+    values: list[str] = []
+    for fields in rows:
+        value, _ = _value(fields[column])
+        values.append("" if value == "_" else _unescaped(value))
+    return values
+
+
+def _value(text: str) -> tuple[str, str]:
+    """Value and number of "PER[1]"; "" = no number."""
+    match = re.fullmatch(r"(.*)\[(\d+)\]", text, re.DOTALL)
+    return (match[1], match[2]) if match else (text, "")
 
 
 def _entities(cells: list[str]) -> list[LabelledSpan]:
@@ -94,12 +118,12 @@ def _entities(cells: list[str]) -> list[LabelledSpan]:
     "|"."""
     spans: dict[tuple[str, str], LabelledSpan] = {}
     for i, cell in enumerate(cells):
-        for value in re.split(r"(?<!\\)\|", cell):
-            match = _VALUE.fullmatch(value)
-            if match is None or match[1] in ("_", "*"):
+        for text in re.split(r"(?<!\\)\|", cell):
+            value, number = _value(text)
+            if value in ("_", "*"):
                 continue
-            name = _unescaped(match[1])
-            key = (name, match[2] or f"of {i}")
+            name = _unescaped(value)
+            key = (name, number or f"of {i}")
             first = spans[key].first if key in spans else i
             spans[key] = LabelledSpan(first, i + 1, name)
     return sorted(spans.values())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spacy_hoseq.readers.formats.peoples_daily import EXPECTED, read_peoples_daily
+from spacy_hoseq.readers.formats.peoples_daily import read_peoples_daily
 from spacy_hoseq.readers.formats.tagged_text import found_separator, read_tagged_text
 from spacy_hoseq.readers.sentences import Problem, Sentence
 from spacy_hoseq.readers.settings import Settings
@@ -159,5 +159,5 @@ def test_paragraphs_are_cut_into_sentences(tmp_path):
 )
 def test_paragraphs_that_cannot_be_read(tmp_path, line, found):
     first, problem, last = read_daily(tmp_path, f"c/n\n{line}\nd/n\n")
-    assert problem == Problem(tmp_path / "a.txt", 2, found, EXPECTED)
+    assert problem[:3] == (tmp_path / "a.txt", 2, found) and "[ before" in problem.expected
     assert (first.words, last.words) == (["c"], ["d"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from spacy_hoseq.readers.files import Line
-from spacy_hoseq.readers.formats.trees import MAX_DEPTH, Tree, leaves, parse_trees, read_trees
+from spacy_hoseq.readers.formats.trees import Tree, leaves, parse_trees, read_trees
 from spacy_hoseq.readers.sentences import Problem, Sentence
 from spacy_hoseq.readers.settings import Settings
 
@@ -152,7 +152,7 @@ def test_words_that_look_like_markup():
             "the end of the file", "the end of the tree that begins at line 3: 1 bracket open",
         ),
         (
-            "(S " * (MAX_DEPTH + 1), 0, 1, f"more than {MAX_DEPTH} open brackets", "brackets that are closed",
+            "(S " * (400 + 1), 0, 1, f"more than {400} open brackets", "brackets that are closed",
         ),
     ],
 )  # fmt: skip
@@ -163,7 +163,7 @@ def test_damage(text, n_before, line, found, expected):
 
 
 def test_deep_trees_can_be_read():
-    depth = MAX_DEPTH - 1
+    depth = 400 - 1
     (tree,) = parse("(S " * depth + "(A a)" + ")" * depth)
     assert [leaf.word for leaf in leaves(tree)] == ["a"]
 
