@@ -17,11 +17,10 @@ from ..pipelines import run_code
 from ..readers.corpora import endings_of, is_unspaced
 from ..readers.docs import ATTRIBUTES, grouped, sentences_to_doc
 from ..readers.files import find_files
-from ..readers.format import Format
 from ..readers.formats.recognised import FORMATS, format_named, read_corpus, recognised
 from ..readers.formats.tagged_text import check_separator
 from ..readers.sentences import Items, Problem, Sentence
-from ..readers.settings import Settings
+from ..readers.settings import Format, Settings
 from ..readers.splits import PARTS, SPLITS, in_part
 from .app import done, hoseq_cli
 from .shared import Force, check_free, progress, show_problems, whole

@@ -2,9 +2,8 @@
 
 from .corpora import corpus
 from .files import read_lines
-from .format import Format
 from .sentences import LabelledSpan, Problem, Sentence
-from .settings import Settings
+from .settings import Format, Settings
 
 __all__ = [
     "Format",

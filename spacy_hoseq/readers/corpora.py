@@ -21,11 +21,10 @@ from .annotated import annotated_with, check_attributes, read_docs, spacy_files,
 from .corpus_cache import cached
 from .docs import sentences_to_doc
 from .files import find_files, has_ending
-from .format import Format
 from .formats.columns import CHARACTER_ENDINGS, read_characters
 from .formats.recognised import FORMATS, format_named, read_corpus, recognised
 from .sentences import Problem
-from .settings import Settings
+from .settings import Format, Settings
 from .splits import in_part
 
 
@@ -61,14 +60,19 @@ def corpus(
 
     def read(nlp: Language) -> Iterator[Example]:
         settings = replace(given, lang=given.lang or nlp.lang or "")
-        is_spacy = format == "spacy" or (format == "auto" and has_docs(Path(path)))
-        files = spacy_files(path) if is_spacy else find_files(path, endings)
-        files = in_part(files, settings.split, settings.part)
-        docs = read_docs(files, nlp.vocab) if is_spacy else docs_of(nlp, files, format, settings)
+        if format == "spacy" or (format == "auto" and has_docs(Path(path))):
+            files = in_part(spacy_files(path), settings.split, settings.part)
+            docs = read_docs(files, nlp.vocab)
+        else:
+            files = in_part(find_files(path, endings), settings.split, settings.part)
+            docs = docs_of(nlp, files, format, settings)
         docs = without_crossing(islice(docs, limit or None))
         for reference in cached(nlp, (str(format), limit, repr(settings)), files, docs):
             example = Example(annotated_with(reference, attributes or []), reference)
-            yield from [example] if augmenter is None else augmenter(nlp, example)
+            if augmenter is None:
+                yield example
+            else:
+                yield from augmenter(nlp, example)
 
     return read
 

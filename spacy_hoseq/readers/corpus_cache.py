@@ -31,7 +31,8 @@ def cached(
     """The docs that `read` would give for `nlp`, from memory where they were all read before.
 
     source: what the docs depend on beside the files and the pipeline. max_tokens: of all corpora of
-    a pipeline, about 270 bytes each; a corpus that is too large is read again. In a memory zone nothing is cached: it would end with it.
+    a pipeline, about 270 bytes each; a corpus that is too large is read again. In a memory zone
+    nothing is cached: it would end with it.
     """
     name = (source, *files)
     stamps = [(file.stat().st_mtime_ns, file.stat().st_size) for file in files]

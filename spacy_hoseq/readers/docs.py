@@ -1,6 +1,7 @@
 """Docs of sentences: words, tags, boundaries, chunks and entities."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from operator import attrgetter
 
 from spacy.tokens import Doc, Span
@@ -37,26 +38,21 @@ def sentences_to_doc(
     chunks_key: chunks go to `doc.spans[chunks_key]`. entities_key: entities go to these spans; "" =
         `doc.ents`.
     """
-    words: list[str] = []
-    heads: list[int] = []
-    starts: list[bool | int | None] = []
-    for sentence in sentences:
-        heads += [len(words) + head for head in sentence.heads or ()]
-        starts += [i == 0 for i in range(len(sentence.words))]
-        words += sentence.words
-    has_heads = all(sentence.heads is not None for sentence in sentences)
-    is_text = any(sentence.is_text for sentence in sentences)
+    heads = _heads(sentences)
+    deps = None
+    if heads is not None:  # spaCy takes no relations without heads
+        deps = _column(sentences, "deps")
     doc = Doc(
         vocab,
-        words,
+        list(chain.from_iterable(sentence.words for sentence in sentences)),
         _spaces(sentences, lang),
         tags=_column(sentences, "tags"),
         pos=_column(sentences, "pos"),
         morphs=_column(sentences, "morphs"),
         lemmas=_column(sentences, "lemmas"),
-        heads=heads if has_heads else None,
-        deps=_column(sentences, "deps") if has_heads else None,
-        sent_starts=None if is_text else starts,
+        heads=heads,
+        deps=deps,
+        sent_starts=_starts(sentences),
     )
     chunks = _spans(doc, sentences, "chunks")
     if chunks is not None:
@@ -69,12 +65,36 @@ def sentences_to_doc(
     return doc
 
 
+def _heads(sentences: Sequence[Sentence]) -> list[int] | None:
+    """Heads by their place in the Doc; None if those of a sentence are not known."""
+    heads: list[int] = []
+    for sentence in sentences:
+        if sentence.heads is None:
+            return None
+        start = len(heads)
+        heads += [start + head for head in sentence.heads]
+    return heads
+
+
+def _starts(sentences: Sequence[Sentence]) -> list[bool | int | None] | None:
+    """True where a sentence begins; None if it is not known of one."""
+    starts: list[bool | int | None] = []
+    for sentence in sentences:
+        if sentence.is_text:
+            return None
+        starts += [i == 0 for i in range(len(sentence.words))]
+    return starts
+
+
 def _column(sentences: Sequence[Sentence], name: str) -> list[str] | None:
     """The annotation of all words, "" in sentences that have none; None if no sentence has it."""
     column: list[str] = []
+    is_annotated = False
     for sentence in sentences:
-        column += getattr(sentence, name) or [""] * len(sentence.words)
-    return column if any(getattr(sentence, name) is not None for sentence in sentences) else None
+        values = getattr(sentence, name)
+        is_annotated |= values is not None
+        column += values or [""] * len(sentence.words)
+    return column if is_annotated else None
 
 
 def _spaces(sentences: Sequence[Sentence], lang: str) -> list[bool] | None:

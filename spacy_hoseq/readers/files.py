@@ -60,13 +60,12 @@ def has_ending(path: Path, suffixes: Iterable[str]) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(tuple(map(str.lower, suffixes)))
 
 
-def natural_order(path: Path) -> list[list[tuple[int, int, str]]]:
+def natural_order(path: Path) -> list[list[str | int]]:
     """A key for sorting: numbers within names by value, so that wsj_9 is before wsj_10."""
-    key: list[list[tuple[int, int, str]]] = []
+    key: list[list[str | int]] = []
     for part in path.parts:
-        pieces: list[tuple[int, int, str]] = []
-        for number, text in re.findall(r"(\d+)|(\D+)", part):
-            pieces.append((0, int(number), "") if number else (1, 0, text))
+        pieces: list[str | int] = [*re.split(r"(\d+)", part)]
+        pieces[1::2] = map(int, pieces[1::2])  # texts and numbers take turns
         key.append(pieces)
     return key
 

@@ -74,7 +74,10 @@ def read_each(
     for which it RAISES Unreadable."""
     for group in groups:
         problem = next((line for line in group if isinstance(line, Problem)), None)
+        if problem:
+            yield problem
+            continue
         try:
-            yield from [problem] if problem else read(group)
+            yield from read(group)
         except Unreadable as error:
             yield Problem(path, *error.args)

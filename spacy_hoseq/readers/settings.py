@@ -1,11 +1,15 @@
-"""How the files of a corpus are read: the settings that commands, configs and formats share."""
+"""How the files of a corpus are read: formats, and the settings that they share with commands and
+configs."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from ..chunks import check_representation
 from ..errors import Errors
 from .files import encodings_for
+from .sentences import Items
 from .splits import check_split
 
 
@@ -85,3 +89,18 @@ class Settings:
     def columns(self) -> Columns:
         """The four columns together."""
         return Columns(self.word_column, self.tag_column, self.chunk_column, self.entity_column)
+
+
+class Format(NamedTuple):
+    """A corpus format. A function without arguments that returns one is registered in
+    `spacy.registry.misc`.
+
+    read(path, settings): the sentences and problems of a file.
+    endings: of the files in a folder that are read if the format is named.
+    what: the files are, for people. details(path, settings): more about one file.
+    """
+
+    read: Callable[[Path, Settings], Items]
+    endings: Sequence[str]
+    what: str
+    details: Callable[[Path, Settings], str] | None = None

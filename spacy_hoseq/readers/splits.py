@@ -45,13 +45,13 @@ def section_of(path: Path) -> int | None:
     match = re.match(r"wsj_(\d\d)\d\d", path.name, re.IGNORECASE) or re.fullmatch(
         r"(\d\d)", path.parent.name
     )
-    return int(match.group(1)) if match else None
+    return match and int(match.group(1))
 
 
 def ctb_number_of(path: Path) -> int | None:
     """The number of a file of the Chinese Treebank: "chtb_0301.nw" is 301."""
     match = re.match(r"chtb_(\d+)", path.name, re.IGNORECASE)
-    return int(match.group(1)) if match else None
+    return match and int(match.group(1))
 
 
 CTB6 = {
@@ -62,8 +62,8 @@ CTB6 = {
     ),
     "dev": "41-80, 1120-1129, 2140-2159, 2280-2294, 2550-2569, 2775-2799, 3080-3109",
     "test": (
-        "1-40, 901-931, 1018, 1020, 1036, 1044, 1060-1061, 1072, 1118-1119, 1132, 1141-1142, 1148, 2165-2180, 2295-2310, "
-        "2570-2602, 2800-2819, 3110-3145"
+        "1-40, 901-931, 1018, 1020, 1036, 1044, 1060-1061, 1072, 1118-1119, 1132, 1141-1142, 1148, 2165-2180, "
+        "2295-2310, 2570-2602, 2800-2819, 3110-3145"
     ),
 }
 SPLITS: dict[str, Split] = {

@@ -97,42 +97,50 @@ def _daughters(node: Tree, name: str) -> tuple[list[Tree], int | None]:
     pending = _children(node)[::-1]
     daughters: list[Tree] = []
     heads: list[int] = []  # words that can be the head
-    adverbs: set[int] = set()  # adverbs and adverbial phrases
+    n_adverbs = 0  # and adverbial phrases
     phrases = 0  # phrases that can be the head
     while pending:
         daughter = pending.pop()
         i = len(daughters)
         # there are words before, all of them verbs or adverbs
-        verbal = 0 < i == len(heads) + len(adverbs)
+        verbal = 0 < i == len(heads) + n_adverbs
         parts = _dissolved(daughter, name, phrases, verbal)
         if parts is not None:
             pending += parts[::-1]
             continue
         daughters.append(daughter)
-        is_only_trace = daughter.label == TRACE and i == 0 and not pending
-        if _can_be_head(daughter, name) or is_only_trace:
+        is_alone = i == 0 and not pending
+        if _can_be_head(daughter, name, is_alone):
             heads.append(i)
         if _is_adverb(daughter, name):
-            adverbs.add(i)
+            n_adverbs += 1
         elif _is_head_phrase(daughter, name):
             phrases += 1
-    head = heads[-1] if heads else None
-    if name != "VP" or head is None:
-        return daughters, head
-    # adverbial phrases before the head of a verb phrase dissolve
+    if not heads:
+        return daughters, None
+    if name == "VP":
+        return _without_adverbial_phrases(daughters, heads[-1])
+    return daughters, heads[-1]
+
+
+def _without_adverbial_phrases(daughters: list[Tree], head: int) -> tuple[list[Tree], int]:
+    """The daughters of a verb phrase, in which adverbial phrases before the head have dissolved, and
+    the place of the head."""
     before: list[Tree] = []
-    for i, daughter in enumerate(daughters[:head]):
-        if i in adverbs and daughter.word is None:
+    for daughter in daughters[:head]:
+        if daughter.word is None and _is_adverb(daughter, "VP"):
             before += _children(daughter)
         else:
             before.append(daughter)
     return [*before, *daughters[head:]], len(before)
 
 
-def _can_be_head(daughter: Tree, name: str) -> bool:
-    """True if it is a word with a tag that can be the head of a constituent."""
-    if daughter.word is None or daughter.label == TRACE:
+def _can_be_head(daughter: Tree, name: str, is_alone: bool) -> bool:
+    """True if it is a word with a tag that can be the head of a constituent, or a trace alone."""
+    if daughter.word is None:
         return False
+    if daughter.label == TRACE:
+        return is_alone
     return daughter.label.startswith(HEADS.get(name, ()))
 
 
@@ -215,8 +223,7 @@ def _join(words: list[_Word]) -> list[LabelledSpan]:
 
 def category(label: str) -> str:
     """The category in a label: "NP" of "NP-SBJ-1", "ADVP" of "ADVP|PRT"."""
-    match = re.match(r"[A-Z]+", label)
-    return match.group() if match else ""
+    return re.split("[^A-Z]", label, maxsplit=1)[0]
 
 
 def functions(label: str) -> str:

@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 from ...chunks import read_chunks, write_chunks
 from ..files import Line, blocks_of, read_lines
-from ..format import Format
 from ..sentences import Items, LabelledSpan, Problem, Sentence, Unreadable, read_each
-from ..settings import Columns, Settings
+from ..settings import Columns, Format, Settings
 
 CHARACTER_ENDINGS = (".bmes", ".bioes")
 MAYBE_COMMENT = ("#", "-DOCSTART-")  # beginnings of lines that may be no words
@@ -34,10 +33,6 @@ class Row(NamedTuple):
     line: int
     fields: list[str]
 
-    def cell(self, number: int) -> str:
-        """number: from 1; -1 = the last."""
-        return self.fields[number - (number > 0)]
-
 
 Block = Sequence[Row | Problem]
 
@@ -48,51 +43,45 @@ def columns_format() -> Format:
     return Format(read_columns, endings, "columns", columns_in_words)
 
 
+def characters_format() -> Format:
+    """Registered as `spacy_hoseq.characters_format.v1`: a character and its entity tag a line."""
+    endings = (*CHARACTER_ENDINGS, ".txt")
+    return Format(read_characters, endings, "characters with entity tags")
+
+
+def read_characters(path: Path, settings: Settings) -> Items:
+    """As `read_columns`: the first column has characters, the last one entity tags."""
+    columns = replace(settings, word_column=1, tag_column=0, chunk_column=0, entity_column=-1)
+    return read_columns(path, columns)
+
+
 def read_columns(path: Path, settings: Settings) -> Items:
     """A Sentence for each block of lines, or a Problem for the first line of a block that cannot be
     read."""
-    columns = found_columns(path, settings)
+    first = _first_blocks(path, settings)
+    columns = columns_of(first, settings.columns)
     representation = settings.representation
     if columns.entity and representation == "auto":
-        representation = representation_of(_cells(path, settings, columns.entity))
+        rows = [fields for fields in chain.from_iterable(first) if len(fields) >= columns.entity]
+        representation = representation_of(cell(fields, columns.entity) for fields in rows)
     read = partial(sentence_of, columns=columns, representation=representation)
     yield from read_each(path, read_blocks(path, settings), read)
 
 
 def columns_in_words(path: Path, settings: Settings) -> str:
     """What each column of a file has, "column 1: words, column 2: tags"."""
+    first = _first_blocks(path, settings)
     kinds: dict[int, str] = {}
     names = ("words", "tags", "chunks", "entities")
-    for number, name in zip(found_columns(path, settings), names, strict=True):
+    for number, name in zip(columns_of(first, settings.columns), names, strict=True):
         if number:
             kinds[number] = name
-    first = next(read_blocks(path, settings), [])
-    width = max((len(row.fields) for row in first if isinstance(row, Row)), default=0)
+    width = max(map(len, chain.from_iterable(first[:1])), default=0)
     for number in range(1, width + (-1 not in kinds)):
         kinds.setdefault(number, "not read")
     return ", ".join(
         f"column {'last' if number == -1 else number}: {kinds[number]}" for number in sorted(kinds)
     )
-
-
-def characters_format() -> Format:
-    """Registered as `spacy_hoseq.characters_format.v1`: a character and its entity tag a line."""
-    endings = (*CHARACTER_ENDINGS, ".txt")
-    what = "characters with entity tags"
-    return Format(read_characters, endings, what, _characters_in_words)
-
-
-def read_characters(path: Path, settings: Settings) -> Items:
-    """As `read_columns`: the first column has characters, the last one entity tags."""
-    return read_columns(path, _with_characters(settings))
-
-
-def _characters_in_words(path: Path, settings: Settings) -> str:
-    return columns_in_words(path, _with_characters(settings))
-
-
-def _with_characters(settings: Settings) -> Settings:
-    return replace(settings, word_column=1, tag_column=0, chunk_column=0, entity_column=-1)
 
 
 def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
@@ -103,8 +92,7 @@ def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
         if isinstance(line, Line) and line.text.strip() and not line.text.startswith(MAYBE_COMMENT):
             first = line.text
             break
-    separator = settings.separator or ("\t" if "\t" in first else "")
-    width = len(_fields(first, separator))
+    width = len(_fields(first, settings.separator))
 
     def is_comment(text: str, begins: bool) -> bool:
         if not begins or not text.startswith(MAYBE_COMMENT):
@@ -134,25 +122,17 @@ def _fields(text: str, separator: str) -> list[str]:
     return fields
 
 
-def _first_blocks(path: Path, settings: Settings) -> Iterator[list[Row]]:
-    """The rows of the first sentences, by which columns are found."""
-    for block in islice(read_blocks(path, settings), 5000):
-        yield [row for row in block if isinstance(row, Row)]
-
-
-def _cells(path: Path, settings: Settings, number: int) -> Iterator[str]:
-    """The cells of a column in the first sentences."""
-    for row in chain.from_iterable(_first_blocks(path, settings)):
-        if len(row.fields) >= number:
-            yield row.cell(number)
-
-
-def found_columns(path: Path, settings: Settings) -> Columns:
-    """The columns of a file: those that are given, and the others by what stands in them."""
+def _first_blocks(path: Path, settings: Settings) -> list[list[list[str]]]:
+    """The fields of the first sentences, by which columns are found."""
     blocks: list[list[list[str]]] = []
-    for block in _first_blocks(path, settings):
-        blocks.append([row.fields for row in block])
-    return columns_of(blocks, settings.columns)
+    for block in islice(read_blocks(path, settings), 5000):
+        blocks.append([row.fields for row in block if isinstance(row, Row)])
+    return blocks
+
+
+def cell(fields: Sequence[str], number: int) -> str:
+    """The field in a column. number: from 1; -1 = the last."""
+    return fields[number - (number > 0)]
 
 
 def columns_of(blocks: Sequence[list[list[str]]], given: Columns) -> Columns:
@@ -204,8 +184,8 @@ def counts_up(columns: Iterable[Sequence[str]]) -> bool:
     """The cells of every sentence are 1, 2, 3 ... or 0, 1, 2 ..., and one has several."""
     longest = 0
     for cells in columns:
-        first = 0 if cells and cells[0] == "0" else 1
-        if list(cells) != [str(first + i) for i in range(len(cells))]:
+        numbers = list(map(str, range(len(cells) + 1)))
+        if list(cells) not in (numbers[:-1], numbers[1:]):
             return False
         longest = max(longest, len(cells))
     return longest > 1
@@ -217,23 +197,23 @@ def sentence_of(
     """The sentence of some rows. untagged: words may have no tag. RAISES Unreadable: too few
     columns, another number than the first row has, an empty one, an entity tag of no known form."""
     numbers = [number for number in columns if number]
-    width = len(rows[0].fields)
-    needed = max([*numbers, 2 if -1 in numbers else 1])
-    for row in rows:
-        text = "\t".join(row.fields)
-        if len(row.fields) < needed or len(row.fields) != width:
-            expected = f"{max(needed, width)} columns, got {len(row.fields)}"
-            raise Unreadable(row.line, f'"{text}"', expected)
+    width = max(len(rows[0].fields), *numbers)
+    if width == 1 and -1 in numbers:  # the last column is not the only one
+        width = 2
+    for line, fields in rows:
+        text = "\t".join(fields)
+        if len(fields) != width:
+            raise Unreadable(line, f'"{text}"', f"{width} columns, got {len(fields)}")
         for number in numbers:
-            cell = row.cell(number)
-            if not cell and not (untagged and number == columns.tag):
-                raise Unreadable(row.line, f'"{text}"', f"column {number} not to be empty")
-            if number in (columns.chunk, columns.entity) and not is_entity_tag(cell):
+            value = cell(fields, number)
+            if not value and not (untagged and number == columns.tag):
+                raise Unreadable(line, f'"{text}"', f"column {number} not to be empty")
+            if number in (columns.chunk, columns.entity) and not is_entity_tag(value):
                 expected = "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"
-                raise Unreadable(row.line, f'"{cell}"', expected)
+                raise Unreadable(line, f'"{value}"', expected)
 
     def column(number: int | None) -> list[str] | None:
-        return [row.cell(number) for row in rows] if number else None
+        return [cell(row.fields, number) for row in rows] if number else None
 
     words = column(columns.word) or []
     tags = column(columns.tag)

@@ -29,9 +29,8 @@ from typing import NamedTuple
 from spacy.parts_of_speech import IDS as POS
 
 from ..files import Line, blocks_of, read_lines
-from ..format import Format
 from ..sentences import Items, LabelledSpan, Sentence, Unreadable, read_each
-from ..settings import Settings
+from ..settings import Format, Settings
 from .columns import is_entity_tag, spans_of
 
 NO_SPACE = {"SpaceAfter": "No"}
@@ -147,8 +146,9 @@ def _expected(fields: list[str], n_words: int, end: int) -> str:
         return "a form in column 2"
     bounds = re.fullmatch(r"([1-9][0-9]*)-([1-9][0-9]*)", place)
     if bounds:
-        is_next = end <= n_words == int(bounds[1]) - 1 < int(bounds[2]) - 1
-        return "" if is_next else f"a range that begins with {n_words + 1}"
+        if end <= n_words == int(bounds[1]) - 1 < int(bounds[2]) - 1:
+            return ""
+        return f"a range that begins with {n_words + 1}"
     if place != str(n_words + 1):
         return f"the id {n_words + 1}"
     if _content(pos) not in POS:
@@ -226,11 +226,12 @@ def _with_white_space(words: Sequence[_Word], cut: bool) -> tuple[list[_Word], l
             together.append(_Word(before))
         places.append(len(together))
         after = _white_space(word, "SpacesAfter")
-        if after:
-            # one space belongs to the word
-            word = word._replace(misc={} if after.startswith(" ") else NO_SPACE)
+        gap = after.removeprefix(" ")  # one space belongs to the word
+        if after == gap != "":
+            word = word._replace(misc=NO_SPACE)
+        elif after:
+            word = word._replace(misc={})
         together.append(word)
-        gap = after.removeprefix(" ")
         if gap:
             together.append(_Word(gap))
     return together, places

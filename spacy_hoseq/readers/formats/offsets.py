@@ -20,10 +20,9 @@ import spacy
 from spacy.language import Language
 
 from ..files import read_lines
-from ..format import Format
 from ..rows import Entry, read_values
 from ..sentences import Items, LabelledSpan, Problem, Sentence
-from ..settings import Settings
+from ..settings import Format, Settings
 
 Offsets = tuple[int, int, str]
 

@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from ..files import Line, read_lines
-from ..format import Format
 from ..sentences import Items, LabelledSpan, Sentence, Unreadable, read_each
-from ..settings import Settings
+from ..settings import Format, Settings
 
 NUMBER = re.compile(r"\d{8}-\d{2}-\d{3}-\d{3}(/m)?")
 

@@ -10,10 +10,9 @@ from spacy.util import registry
 
 from ...errors import Errors
 from ..files import Line, has_ending, read_lines
-from ..format import Format
 from ..rows import rows_of
 from ..sentences import Items, Problem, Sentence
-from ..settings import Settings
+from ..settings import Format, Settings
 from .columns import (
     CHARACTER_ENDINGS,
     MAYBE_COMMENT,

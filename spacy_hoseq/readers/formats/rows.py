@@ -11,10 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..format import Format
 from ..rows import read_values
 from ..sentences import Items, LabelledSpan, Sentence
-from ..settings import Settings
+from ..settings import Format, Settings
 
 Piece = dict[str, Any]  # a token, or white space between tokens
 
@@ -26,7 +25,9 @@ def rows_format() -> Format:
 
 def is_row(value: Any) -> bool:
     """True if it is a row of this format."""
-    tokens = value.get("tokens") if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return False
+    tokens = value.get("tokens")
     if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], dict):
         return False
     return {"start", "end"} <= tokens[0].keys() and ("sentences" in value or "tag" in tokens[0])

@@ -6,9 +6,8 @@ from spacy.tokens import Span
 from spacy.training.converters import json_to_docs
 
 from ..files import read_lines
-from ..format import Format
 from ..sentences import Items, LabelledSpan, Problem, Sentence
-from ..settings import Settings
+from ..settings import Format, Settings
 
 
 def spacy_json_format() -> Format:

@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from ..files import UNREADABLE, encoding_of, open_bytes, read_lines
-from ..format import Format
 from ..rows import Entry, table_rows
 from ..sentences import Items, Problem, read_each
-from ..settings import Columns, Settings
+from ..settings import Columns, Format, Settings
 from .columns import Row, sentence_of
 
 HEADER_NAMES = {
@@ -107,9 +106,8 @@ def _groups(rows: Iterable[Entry | Problem], ids: list[int]) -> Iterator[list[Ro
             continue
         cells = row.value
         name = ""
-        if ids and max(ids) < len(cells):
-            values = [cells[place].strip() for place in ids]
-            name = "\t".join(values) if values and values[0] else ""
+        if ids and max(ids) < len(cells) and cells[ids[0]].strip():
+            name = "\t".join(cells[place].strip() for place in ids)
         if group and (not any(cells) or (name and name != sentence)):
             yield group
             group = []

@@ -17,9 +17,8 @@ from pathlib import Path
 
 from ...errors import Errors
 from ..files import Line, read_lines
-from ..format import Format
 from ..sentences import Items, Problem, Sentence, Unreadable, read_each
-from ..settings import Settings
+from ..settings import Format, Settings
 from .columns import is_entity_tag, labelled
 
 RULE = re.compile(r"\s*={5,}\s*")
@@ -110,14 +109,16 @@ def _sentences(lines: Sequence[Line], separator: str, bracketed: bool) -> Iterat
                 raise Unreadable(line.number, f'"{piece}"', expected)
             rows.append(row)
     for sentence in _cut(rows) if bracketed else [rows]:
-        words, tags, *entity_tags = map(list, zip(*sentence, strict=True))
-        if entity_tags and not all(map(is_entity_tag, entity_tags[0])):
-            actual = f'"{" ".join(entity_tags[0])}"'
-            raise Unreadable(lines[0].number, actual, "entity tags behind the tags")
-        if separator == "|" and not entity_tags and all(map(is_entity_tag, tags)):
+        words, tags, *others = map(list, zip(*sentence, strict=True))
+        if others:
+            if not all(map(is_entity_tag, others[0])):
+                actual = f'"{" ".join(others[0])}"'
+                raise Unreadable(lines[0].number, actual, "entity tags behind the tags")
+            yield labelled(words, tags, entity_tags=others[0])
+        elif separator == "|" and all(map(is_entity_tag, tags)):
             yield labelled(words, entity_tags=tags)
         else:
-            yield labelled(words, tags, None, *entity_tags)
+            yield labelled(words, tags)
 
 
 def _cut(rows: list[list[str]]) -> Iterator[list[list[str]]]:

@@ -14,17 +14,12 @@ from typing import Any
 import srsly
 
 from ...errors import Errors
-from ..format import Format
 from ..rows import Entry, read_values
 from ..sentences import Items, Sentence
-from ..settings import Settings
+from ..settings import Format, Settings
 from .columns import is_entity_tag, labelled
 
-# keys under which each kind of column may stand, the first that has a list is taken
 WORD_KEYS = ("tokens", "words")
-TAG_KEYS = ("pos_tags", "pos", "upos", "xpos")
-CHUNK_KEYS = ("chunk_tags", "chunks")
-ENTITY_KEYS = ("ner_tags", "ner", "tags", "labels")
 
 
 def tokens_format() -> Format:
@@ -35,14 +30,14 @@ def tokens_format() -> Format:
 def read_tokens(path: Path, settings: Settings) -> Items:
     """A Sentence for each row, or a Problem. RAISES ValueError [HS085]: tags are numbers without
     names."""
-    names = _names(path) if path.suffix == ".parquet" else {}
+    names = _names(path)
 
     def read(entry: Entry) -> list[Sentence]:
         row = entry.value
         words = row.get(_key(row, WORD_KEYS))
-        tags = _column(row, _key(row, TAG_KEYS), names)
-        chunk_tags = _column(row, _key(row, CHUNK_KEYS), names)
-        entity_key = _key(row, ENTITY_KEYS)
+        tags = _column(row, _key(row, ("pos_tags", "pos", "upos", "xpos")), names)
+        chunk_tags = _column(row, _key(row, ("chunk_tags", "chunks")), names)
+        entity_key = _key(row, ("ner_tags", "ner", "tags", "labels"))
         if settings.labels and entity_key not in names:
             names[entity_key] = settings.labels
         entity_tags = _column(row, entity_key, names)
@@ -90,7 +85,9 @@ def _column(row: dict[str, Any], key: str, names: dict[str, Sequence[str]]) -> l
 
 
 def _names(path: Path) -> dict[str, Sequence[str]]:
-    """Names of numbered tags by column, as `datasets` writes them beside the schema."""
+    """Names of numbered tags by column, as `datasets` writes them beside the schema of Parquet."""
+    if path.suffix != ".parquet":
+        return {}
     import pyarrow.parquet as parquet
 
     try:

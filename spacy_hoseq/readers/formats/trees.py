@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 from ..docs import UNSPACED
 from ..files import Line, read_lines
-from ..format import Format
 from ..sentences import Items, Problem, Sentence, Unreadable
-from ..settings import Settings
+from ..settings import Format, Settings
 from .chunk_rules import TRACE, Tree, chunks_of_tree
 
 BRACKET_TAGS = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "(", "-RCB-": ")", "-LSB-": "(", "-RSB-": ")"}

@@ -19,9 +19,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..files import Line, blocks_of, read_lines
-from ..format import Format
 from ..sentences import Items, LabelledSpan, Problem, Sentence, Unreadable, read_each
-from ..settings import Settings
+from ..settings import Format, Settings
 
 FIRST_LINE = "#FORMAT=WebAnno TSV 3"
 
@@ -103,14 +102,16 @@ def _values(rows: list[list[str]], column: int | None) -> list[str] | None:
     values: list[str] = []
     for fields in rows:
         value, _ = _value(fields[column])
-        values.append("" if value == "_" else _unescaped(value))
+        values.append(_unescaped(value) if value != "_" else "")
     return values
 
 
 def _value(text: str) -> tuple[str, str]:
     """Value and number of "PER[1]"; "" = no number."""
     match = re.fullmatch(r"(.*)\[(\d+)\]", text, re.DOTALL)
-    return (match[1], match[2]) if match else (text, "")
+    if match is None:
+        return text, ""
+    return match[1], match[2]
 
 
 def _entities(cells: list[str]) -> list[LabelledSpan]:
@@ -124,8 +125,8 @@ def _entities(cells: list[str]) -> list[LabelledSpan]:
                 continue
             name = _unescaped(value)
             key = (name, number or f"of {i}")
-            first = spans[key].first if key in spans else i
-            spans[key] = LabelledSpan(first, i + 1, name)
+            spans.setdefault(key, LabelledSpan(i, i + 1, name))
+            spans[key] = spans[key]._replace(end=i + 1)
     return sorted(spans.values())
 
 
