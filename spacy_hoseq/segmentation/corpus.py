@@ -29,12 +29,6 @@ from ..readers.annotated import annotated_with, read_docs, spacy_files
 from .decoding import LAST_KIND, ONE_KIND, SPACED_KIND, unit_doc
 from .units import APOSTROPHES, INNER, are_parted, cuts_at, inner_cuts, units_of
 
-LAST = "last"
-PLACES = "IEBS"  # by whether a unit begins its word, and whether it ends it
-LETTERS = re.compile(r"[^\W\d_]+")
-LEAST_SEEN = 3
-LEAST_SHARE = 0.005
-
 
 def make_units(
     kinds: Literal["", "tag", "last"] = "", own_words: bool = False
@@ -66,29 +60,34 @@ def labelled_units(words: Doc, kinds: str = "") -> Doc:
     tokens = [token for token in words if not token.is_space]
     written: list[str] = []
     for i, token in enumerate(tokens):
-        parted = i > 0 and kinds != LAST and are_parted(tokens[i - 1].text[-1], token.text[0])
-        written.append(token.text_with_ws if kinds == LAST else " " * parted + token.text)
+        if kinds == "last":
+            written.append(token.text_with_ws)
+        elif i > 0 and are_parted(tokens[i - 1].text[-1], token.text[0]):
+            written.append(f" {token.text}")
+        else:
+            written.append(token.text)
     word_of = np.repeat(np.arange(len(written)), [len(word) for word in written])  # of a character
     text = "".join(written)
     units = units_of(text, inner_cuts(words.vocab))
-    doc = unit_doc(words.vocab, text, units, kinds != LAST)
+    doc = unit_doc(words.vocab, text, units, kinds != "last")
     word = word_of[units.starts]
+    # 0 within the word, 1 at its end, 2 at its beginning, 3 at both
     place = 2 * (np.diff(word, prepend=-1) != 0) + (np.diff(word, append=-1) != 0)
-    kind_of = _kinds(tokens, kinds)
+    word_kinds = [_kind(tokens, i, kinds) for i in range(len(tokens))]
     for unit, i, at in zip(doc, word.tolist(), place.tolist(), strict=True):
-        unit.tag_ = f"{PLACES[at]}-{kind_of[i]}"
+        unit.tag_ = f"{'IEBS'[at]}-{word_kinds[i]}"
     return doc
 
 
-def _kinds(tokens: Sequence[Token], kinds: str) -> list[str]:
-    """Kind of each word, the second part of its labels."""
-    if kinds != LAST:
-        return [token.tag_ if kinds else ONE_KIND for token in tokens]
-    is_last = [*(bool(token.is_sent_start) for token in tokens[1:]), True]
-    return [
-        SPACED_KIND if " " in token.text else LAST_KIND if last else ONE_KIND
-        for token, last in zip(tokens, is_last, strict=False)
-    ]
+def _kind(tokens: Sequence[Token], i: int, kinds: str) -> str:
+    """Kind of a word, the second part of its labels."""
+    if kinds == "tag":
+        return tokens[i].tag_
+    if kinds == "last" and " " in tokens[i].text:
+        return SPACED_KIND
+    if kinds == "last" and (i + 1 == len(tokens) or tokens[i + 1].is_sent_start):
+        return LAST_KIND
+    return ONE_KIND
 
 
 def known_words(path: str | Path | None, inner: bool = False) -> Lookups:
@@ -100,7 +99,9 @@ def known_words(path: str | Path | None, inner: bool = False) -> Lookups:
     RAISES ValueError [E913]: no path; [HS074]: there is no such file or folder.
     """
     docs = list(read_docs(spacy_files(path), Vocab()))
-    counts = Counter(token.text for doc in docs for token in doc)
+    counts: Counter[str] = Counter()
+    for doc in docs:
+        counts.update(token.text for token in doc)
     lookups = Lookups()
     lookups.add_table(KNOWN_WORDS_TABLE, dict(sorted(counts_by_key(counts).items())))
     if inner:
@@ -115,24 +116,32 @@ def inner_ends(docs: Sequence[Doc]) -> list[str]:
     for doc in docs:
         text = doc.text
         ends = {token.idx for token in doc}
-        for match in LETTERS.finditer(text):
+        for match in re.finditer(r"[^\W\d_]+", text):
             end = match.end() + (text[match.end() : match.end() + 1] in APOSTROPHES)
             places = range(match.start() + 1, match.end())
             cut.update(text[at:end].lower() for at in places if at in ends)
-    often = sorted(end for end, n in cut.items() if n >= LEAST_SEEN)
-    found = [cuts_at(often).findall(doc.text) for doc in docs if often]
-    seen = Counter(end.lower() for ends in found for end in ends)
-    return [end for end in often if cut[end] >= LEAST_SHARE * seen[end]]
+    often = sorted(end for end, n in cut.items() if n >= 3)
+    if not often:
+        return []
+    # what ends so in all the texts, cut there or not
+    seen: Counter[str] = Counter()
+    pattern = cuts_at(often)
+    for doc in docs:
+        seen.update(map(str.lower, pattern.findall(doc.text)))
+    return [end for end in often if cut[end] >= 0.005 * seen[end]]
 
 
 def counts_by_key(counts: "Counter[str]") -> dict[int, int]:
     """Counts of words by the keys with which they are found among units. Words of one unit are left
     out."""
-    units = [units_of(word).of(word) for word in counts]
-    orths = [get_string_id(unit) for of_word in units for unit in of_word]
-    sizes = np.array(list(map(len, units)), np.intp)
+    orths: list[int] = []
+    sizes: list[int] = []
+    for word in counts:
+        units = units_of(word).of(word)
+        orths += map(get_string_id, units)
+        sizes.append(len(units))
     by_key: Counter[int] = Counter()
-    keys = word_keys(np.array(orths, np.uint64), sizes).tolist()
+    keys = word_keys(np.array(orths, np.uint64), np.array(sizes, np.intp)).tolist()
     for key, n in zip(keys, counts.values(), strict=True):
         by_key[key] += n
     return {key: n for key, n in by_key.items() if key}

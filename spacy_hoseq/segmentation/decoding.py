@@ -24,7 +24,6 @@ from ..decoders.answers import best_labels
 from ..decoders.problem import Potentials
 from .units import Units
 
-REPRESENTATION = "start_end"
 ONE_KIND = "W"  # of words whose kind is not known
 LAST_KIND = "LAST"  # of words that are the last of their sentences, where labels say so
 SPACED_KIND = "SPACED"  # of words with white space in them, where labels say so
@@ -44,8 +43,10 @@ def unit_doc(vocab: Vocab, text: str, units: Units, sentences: bool = True) -> D
     one where the signs say so; each is labelled on its own."""
     words = units.of(text)
     spaces = [*units.after_space[1:].tolist(), False][: len(words)]
-    starts = units.sentence.tolist() if sentences else None
-    return Doc(vocab, words=words, spaces=spaces, sent_starts=starts or None)
+    starts = None
+    if sentences and words:
+        starts = units.sentence.tolist()
+    return Doc(vocab, words=words, spaces=spaces, sent_starts=starts)
 
 
 class WordLabels:
@@ -53,8 +54,8 @@ class WordLabels:
     no known form."""
 
     def __init__(self, labels: Sequence[str]) -> None:
-        self.grammar: Grammar = grammar(labels, REPRESENTATION)
-        self.begins: Mask = np.array([label[:1] in ("B", "S") for label in labels], bool)
+        self.grammar: Grammar = grammar(labels, "start_end")
+        self.begins: Mask = np.array([label.startswith(("B", "S")) for label in labels], bool)
         self.last: Mask = np.array([label[2:] == LAST_KIND for label in labels], bool)
         self.spaced: Mask = np.array([label[2:] == SPACED_KIND for label in labels], bool)
 
@@ -64,14 +65,15 @@ class WordLabels:
         labels: Labels = np.zeros(0, np.int32)
         if any(map(len, docs)):
             labels = best_labels(self.possible(model.predict(list(docs)), texts))
-        words = []
+        words: list[WordBounds] = []
         ends = np.cumsum([len(doc) for doc in docs])
-        for units, of_text in zip(texts, np.split(labels, ends), strict=False):  # and an empty rest
-            first = np.flatnonzero(self.begins[of_text])  # (W,)
+        # np.split gives what is behind the last end, too: nothing
+        for units, text_labels in zip(texts, np.split(labels, ends), strict=False):
+            first = np.flatnonzero(self.begins[text_labels])  # (W,)
             sentence = units.sentence[first]
             if self.last.any():
-                sentence[1:] = self.last[of_text[first[:-1]]]
-            end = np.append(first, len(of_text))[1:]
+                sentence[1:] = self.last[text_labels[first[:-1]]]
+            end = np.append(first, len(text_labels))[1:]
             words.append(WordBounds(units.starts[first], units.ends[end - 1], sentence))
         return words
 

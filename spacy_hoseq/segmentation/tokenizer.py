@@ -22,8 +22,7 @@ from ..pipelines.loading import load_from
 from .decoding import WordBounds, WordLabels, unit_doc
 from .units import ADDRESS, inner_cuts, units_of_each
 
-BATCH_CHARACTERS = 20_000  # of texts that are cut together
-FOLDER = "segmenter"
+SEGMENTER_FOLDER = "segmenter"
 
 
 def make_character_tokenizer(
@@ -83,9 +82,10 @@ class CharacterTokenizer:
     def use(self, segmenter: Language) -> None:
         """Cut with the tagger of this pipeline. RAISES ValueError [HS121]: it has no tagger of
         units."""
-        taggers = [
-            pipe for _, pipe in segmenter.pipeline if isinstance(pipe, HoseqTagger) and pipe.labels
-        ]
+        taggers: list[HoseqTagger] = []
+        for _, pipe in segmenter.pipeline:
+            if isinstance(pipe, HoseqTagger) and pipe.labels:
+                taggers.append(pipe)
         if len(taggers) != 1:
             problem = f"{len(taggers)} components `hoseq_tagger` with labels in it"
             raise ValueError(Errors.HS121.format(problem=problem))
@@ -107,7 +107,7 @@ class CharacterTokenizer:
         batch: list[str] = []
         for text in texts:
             batch.append(text)
-            if len(batch) >= batch_size or sum(map(len, batch)) >= BATCH_CHARACTERS:
+            if len(batch) >= batch_size or sum(map(len, batch)) >= 20_000:
                 yield from self._docs(batch)
                 batch = []
         yield from self._docs(batch)
@@ -118,13 +118,13 @@ class CharacterTokenizer:
             raise ValueError(Errors.HS120)
         units = [*units_of_each(texts, self._cuts, ADDRESS if self.addresses else None)]
         by_signs = not self._labels.last.any()
-        seen = map(in_simplified, texts) if self.simplified else texts
-        docs = [
-            unit_doc(self.segmenter.vocab, text, of_text, by_signs)
-            for text, of_text in zip(seen, units, strict=True)
-        ]
+        docs: list[Doc] = []
+        for text, text_units in zip(texts, units, strict=True):
+            if self.simplified:
+                text = in_simplified(text)
+            docs.append(unit_doc(self.segmenter.vocab, text, text_units, by_signs))
         words = self._labels.best(self._tagger.model, docs, units)
-        return [self._doc(*parts) for parts in zip(texts, words, strict=True)]
+        return list(map(self._doc, texts, words))
 
     def _doc(self, text: str, words: WordBounds) -> Doc:
         """A Doc of words. White space as spaCy has it: one space belongs to the word before it, any
@@ -139,7 +139,9 @@ class CharacterTokenizer:
             at = end + has_space
         if at < len(text):
             tokens.append((text[at:], False, at == 0))
-        texts, spaces, starts = map(list, zip(*tokens, strict=True)) if tokens else ([], [], None)
+        if not tokens:
+            return Doc(self.vocab)
+        texts, spaces, starts = map(list, zip(*tokens, strict=True))
         return Doc(self.vocab, texts, spaces, sent_starts=starts)
 
     @contextmanager
@@ -173,12 +175,15 @@ class CharacterTokenizer:
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """A folder, in it the segmenter as spaCy saves any pipeline."""
-        to_disk(path, {} if self.segmenter is None else {FOLDER: self.segmenter.to_disk}, exclude)
+        parts: dict[str, Callable[[Path], None]] = {}
+        if self.segmenter is not None:
+            parts[SEGMENTER_FOLDER] = self.segmenter.to_disk
+        to_disk(path, parts, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "CharacterTokenizer":
         """The tokenizer, with the segmenter of a folder. RAISES ValueError [HS064]: it cannot be
         read."""
-        folder = Path(path) / FOLDER
+        folder = Path(path) / SEGMENTER_FOLDER
         with _refusing(str(path)):
             self.segmenter = None
             if folder.exists() or not Path(path).is_dir():
@@ -192,6 +197,5 @@ def _refusing(where: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise ValueError(
-            Errors.HS064.format(name="tokenizer", where=where, problem=error)
-        ) from error
+        message = Errors.HS064.format(name="tokenizer", where=where, problem=error)
+        raise ValueError(message) from error

@@ -21,24 +21,10 @@ from ..arrays import Ints, Mask
 
 UNKNOWN, SPACE, SIGN, LETTER, DIGIT, MARK = range(6)
 _KINDS = np.zeros(sys.maxunicode + 1, np.uint8)  # of every code point, when it is first seen
-# scripts in which a letter is a unit, by the names of their characters
-ONE_BY_ONE = (
-    "CJK",
-    "HIRAGANA",
-    "KATAKANA",
-    "HALFWIDTH KATAKANA",
-    "BOPOMOFO",
-    "IDEOGRAPHIC",
-    "YI SYLLABLE",
-    "TANGUT",
-)
-BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
-BETWEEN = "\n\n\0\n\n"  # texts that are looked at together: a sign that is none of their units
-JOINER = 0x200D  # what follows it belongs to the same sign, too
 
-ENDS = 1  # a sentence
-CLOSES = 2  # a quote or a bracket
-STOPS = 3  # a sentence, unless between letters or digits: 3.14, U.S.A, example.com
+# ends of sentences; quotes and brackets that close; ends, unless between letters or digits: 3.14,
+# U.S.A, example.com
+ENDS, CLOSES, STOPS = range(1, 4)
 _SIGNS = np.zeros(sys.maxunicode + 1, np.uint8)
 for _signs, _meaning in (
     ("。！？!?｡…", ENDS),
@@ -49,17 +35,6 @@ for _signs, _meaning in (
 
 INNER = "hoseq_inner_cuts"  # table of a vocabulary; under the same name: a list
 APOSTROPHES = ("'", "’")
-
-# addresses of the web and of e-mail, where Chinese characters end them
-_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
-_ENDS = "com|org|net|edu|gov|info|io|cn|tw|hk|jp|kr|uk|de|fr|eu|ru"
-_PATH = r"(?::[0-9]+)?(?:[/?#](?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*[A-Za-z0-9_~/#=&])?)?"
-
-ADDRESS = re.compile(
-    rf"(?<![A-Za-z0-9])(?:https?://{_NAME}(?:\.{_NAME})*{_PATH}"
-    rf"|[A-Za-z0-9](?:[A-Za-z0-9._%+-]*[A-Za-z0-9_])?@{_NAME}(?:\.{_NAME})+"
-    rf"|(?:{_NAME}\.)+(?:{_ENDS})(?![A-Za-z0-9-]|\.[A-Za-z]){_PATH})"
-)
 
 
 class Units(NamedTuple):
@@ -95,7 +70,9 @@ def units_of(
     begins = _begins(codes, kinds, is_mark)
     if cuts is not None:
         begins[[match.start() for match in cuts.finditer(text)]] = True
-    apart = [] if whole is None else _make_whole(begins, text, whole)
+    apart: list[int] = []
+    if whole is not None:
+        apart = _make_whole(begins, text, whole)
     pieces = np.flatnonzero(begins)
     at = np.flatnonzero(kinds[pieces[:-1]] != SPACE)
     starts = pieces[at]
@@ -108,13 +85,14 @@ def units_of_each(
     texts: Sequence[str], cuts: Pattern[str] | None = None, whole: Pattern[str] | None = None
 ) -> Iterator[Units]:
     """`units_of` of each text, in one go."""
-    together = units_of(BETWEEN.join(texts), cuts, whole)
+    between = "\n\n\0\n\n"  # a sign that is a unit of neither text
+    together = units_of(between.join(texts), cuts, whole)
     sizes = np.array([len(text) for text in texts], np.intp)
-    offsets = np.cumsum(sizes + len(BETWEEN)) - sizes - len(BETWEEN)
+    offsets = np.cumsum(sizes + len(between)) - sizes - len(between)
     bounds = together.starts.searchsorted([offsets, offsets + sizes])
     for offset, (first, end) in zip(offsets.tolist(), bounds.T.tolist(), strict=True):
-        own = Units._make(column[first:end] for column in together)
-        yield own._replace(starts=own.starts - offset, ends=own.ends - offset)
+        units = Units._make(column[first:end] for column in together)
+        yield units._replace(starts=units.starts - offset, ends=units.ends - offset)
 
 
 def _begins(codes: "NDArray[np.uint32]", kinds: "NDArray[np.uint8]", is_mark: Mask) -> Mask:
@@ -123,9 +101,9 @@ def _begins(codes: "NDArray[np.uint32]", kinds: "NDArray[np.uint8]", is_mark: Ma
     same = kinds[1:] == kinds[:-1]
     begins[1:-1] = ~(same & (kinds[1:] != SIGN))
     if is_mark.any():
-        begins[1:-1] &= ~(is_mark[1:] & (kinds[:-1] != SPACE)) & ~(
-            (codes[:-1] == JOINER) & (kinds[1:] != SPACE)
-        )
+        begins[1:-1] &= ~(is_mark[1:] & (kinds[:-1] != SPACE))
+        # what follows a zero-width joiner belongs to the same sign
+        begins[1:-1] &= ~((codes[:-1] == 0x200D) & (kinds[1:] != SPACE))
     return begins
 
 
@@ -141,7 +119,7 @@ def _make_whole(begins: Mask, text: str, whole: Pattern[str]) -> list[int]:
 
 def _after_blank(text: str, starts: Ints) -> Mask:
     """Units after a blank line or the beginning of the text (U,)."""
-    ends = [0, *(match.end() for match in BLANK_LINE.finditer(text))]
+    ends = [0, *(match.end() for match in re.finditer(r"\n[^\S\n]*\n\s*", text))]
     is_after = np.zeros(len(starts) + 1, bool)
     is_after[np.searchsorted(starts, ends)] = True
     return is_after[:-1]
@@ -151,13 +129,18 @@ def inner_cuts(vocab: Vocab) -> Pattern[str] | None:
     """Places where a unit may begin within a run of letters, by the table of a vocabulary; None if
     there are none."""
     table = vocab.lookups.get_table(INNER, None)
-    return cuts_at(table[INNER]) if table and table[INNER] else None
+    if not table or not table[INNER]:
+        return None
+    return cuts_at(table[INNER])
 
 
 def cuts_at(ends: Sequence[str]) -> Pattern[str]:
     """Places where one of these ends of a run of letters begins."""
-    whole = [re.escape(end) if end[-1] in APOSTROPHES else f"{end}(?!\\w)" for end in ends]
-    return re.compile(f"(?<=[^\\W\\d_])(?=({'|'.join(whole)}))", re.IGNORECASE)
+    patterns: list[str] = []
+    for end in ends:
+        is_letters = end[-1] not in APOSTROPHES
+        patterns.append(re.escape(end) + is_letters * r"(?!\w)")
+    return re.compile(rf"(?<=[^\W\d_])(?=({'|'.join(patterns)}))", re.IGNORECASE)
 
 
 def are_parted(before: str, after: str) -> bool:
@@ -187,18 +170,22 @@ def _kind(character: str) -> int:
     if category == "Nd":
         return DIGIT
     name = unicodedata.name(character, "")
-    # two of them make a flag
-    is_letter = category[0] == "L" or name.startswith("REGIONAL INDICATOR")
-    return LETTER if is_letter and not name.startswith(ONE_BY_ONE) else SIGN
+    # two regional indicators make a flag
+    if category[0] != "L" and not name.startswith("REGIONAL INDICATOR"):
+        return SIGN
+    # scripts in which a letter is a unit
+    han = ("CJK", "IDEOGRAPHIC", "YI SYLLABLE", "TANGUT", "BOPOMOFO")
+    kana = ("HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA")
+    return SIGN if name.startswith(han + kana) else LETTER
 
 
 def _with_marks(kinds: "NDArray[np.uint8]", is_mark: Mask) -> "NDArray[np.uint8]":
     """Kinds, in which marks have the kind of the character that they stand on. Marks on white space
     are signs."""
     base = np.maximum.accumulate(np.where(is_mark, 0, np.arange(len(kinds))))
-    of_base = kinds[base]
-    of_base[is_mark & ((of_base == SPACE) | (of_base == MARK))] = SIGN
-    return of_base
+    base_kinds = kinds[base]
+    base_kinds[is_mark & ((base_kinds == SPACE) | (base_kinds == MARK))] = SIGN
+    return base_kinds
 
 
 def _sentence_starts(
@@ -216,11 +203,26 @@ def _sentence_starts(
     is_end = (signs == ENDS) | ((signs == STOPS) & ~is_between)
     closes = is_end | ((signs == CLOSES) & ~after_space)
     place = np.arange(len(starts))
-    last_end, last_other = (
-        np.maximum.accumulate(np.where(mask, place, -1)) for mask in (is_end, ~closes)
-    )
+    last_end = np.maximum.accumulate(np.where(is_end, place, -1))
+    last_other = np.maximum.accumulate(np.where(closes, -1, place))
+    # behind an end, and what closes there
     begins = np.append(True, closes & (last_end > last_other))
     begins[1:-1] &= ~closes[1:]
     line_breaks = np.flatnonzero((codes == ord("\n")) | (codes == 0x2029))
     begins[np.searchsorted(starts, line_breaks)] = True
     return begins[:-1]
+
+
+def _address() -> Pattern[str]:
+    """Addresses of the web and of e-mail, where Chinese characters end them."""
+    name = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+    domain = "com|org|net|edu|gov|info|io|cn|tw|hk|jp|kr|uk|de|fr|eu|ru"
+    path = r"(?::[0-9]+)?(?:[/?#](?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*[A-Za-z0-9_~/#=&])?)?"
+    return re.compile(
+        rf"(?<![A-Za-z0-9])(?:https?://{name}(?:\.{name})*{path}"
+        rf"|[A-Za-z0-9](?:[A-Za-z0-9._%+-]*[A-Za-z0-9_])?@{name}(?:\.{name})+"
+        rf"|(?:{name}\.)+(?:{domain})(?![A-Za-z0-9-]|\.[A-Za-z]){path})"
+    )
+
+
+ADDRESS = _address()

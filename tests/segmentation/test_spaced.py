@@ -7,7 +7,7 @@ from spacy.util import fix_random_seed, load_config
 from spacy.vocab import Vocab
 
 from spacy_hoseq.recipes import recipe
-from spacy_hoseq.segmentation.corpus import LAST, known_words, labelled_units
+from spacy_hoseq.segmentation.corpus import known_words, labelled_units
 from spacy_hoseq.segmentation.tokenizer import CharacterTokenizer
 from spacy_hoseq.segmentation.units import inner_cuts, units_of
 
@@ -69,7 +69,7 @@ def nlp(corpus):
 
 def test_labels():
     doc = doc_of(Vocab(), [["It ", "rains", ". "], ["3.5 ", "cm"]])
-    labels = [unit.tag_ for unit in labelled_units(doc, LAST)]
+    labels = [unit.tag_ for unit in labelled_units(doc, "last")]
     assert labels == ["S-W", "S-W", "S-LAST", "B-W", "I-W", "E-W", "S-LAST"]
 
 
@@ -81,7 +81,7 @@ def test_labels_of_words_with_white_space():
         spaces=[True, True, True, False],
         sent_starts=[True, False, False, False],
     )
-    labels = [unit.tag_ for unit in labelled_units(doc, LAST)]
+    labels = [unit.tag_ for unit in labelled_units(doc, "last")]
     assert labels == ["S-W", "B-SPACED", "E-SPACED", "S-W", "B-SPACED", "E-SPACED"]
 
 
