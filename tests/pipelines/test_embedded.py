@@ -195,7 +195,7 @@ def test_settings_that_spacy_does_not_have():
 
 
 def test_installed_without_data(monkeypatch, tmp_path):
-    monkeypatch.setattr(loading, "FOLDER", tmp_path)
+    monkeypatch.setattr(loading, "PIPELINES_FOLDER", tmp_path)
     with pytest.raises(ValueError, match=r"\[HS131\].*pip install"):
         spacy_hoseq.load("en")
 
