@@ -14,7 +14,7 @@ the sets. All features are configurations: of one label, of two, of more.
 Configurations that begin alike are one until they differ: (3) is of a set. The paper sums alpha over all labellings of
 a group; so no group is counted that has none. The text of the paper ends in section 4, before what it measured.
 
-Checked against enumeration in tests/experiments/papers/test_grouped.py.
+Checked against enumeration in tests/experiments/test_papers.py.
 """
 
 import math

@@ -96,7 +96,7 @@ def token_fields(docs: Docs, outputs: Sequence[str]) -> dict[str, pa.Array]:
     present = [doc for doc in docs if doc is not None]
     names = [name for name in TOKEN_ATTRIBUTES if name in outputs]
     attributes = [IDX, LENGTH, HEAD, *(TOKEN_ATTRIBUTES[name] for name in names)]
-    arrays = [np.zeros((0, len(attributes)), np.uint64)]
+    arrays: list[Any] = [np.zeros((0, len(attributes)), np.uint64)]
     for doc in present:
         arrays.append(doc.to_array(attributes))
     start, length, head, *strings = np.concatenate(arrays).T

@@ -3,7 +3,7 @@ as printed.
 
 Here for comparison. It is NOT exact: a pattern that is a subsequence both of z^j and of z^j's
 pre-sequence z^i is counted twice, since step 8 adds it to both; and the partial scores that step 26
-compares lack it. The test tests/experiments/papers/test_algorithm_1.py has a case with a wrong
+compares lack it. The test tests/experiments/test_papers.py has a case with a wrong
 score and one with wrong labels. Its time is quadratic in the patterns. `decode_exact` has what is exact
 and linear.
 

@@ -13,7 +13,7 @@ A pattern's own problem has a closed form: either z^p, or the
 labels that minimise the multipliers one by one. The step is Polyak's: (D(u) - best score so far) /
 |subgradient|^2.
 
-Checked against enumeration in tests/experiments/papers/test_dual_decomposition.py.
+Checked against enumeration in tests/experiments/test_papers.py.
 """
 
 from typing import NamedTuple
