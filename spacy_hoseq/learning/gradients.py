@@ -13,8 +13,6 @@ import numpy as np
 
 from ..arrays import AnyFloats, AnyInts, Ints
 
-FEW_CELLS = 4  # a gradient is taken by cells if at most one in so many is not 0, else by rows
-
 
 class CellGradient(NamedTuple):
     """cells (n,): distinct, of the flat array. gradient (n,): of these cells; that of all others is
@@ -46,8 +44,8 @@ def summed(gradients: Sequence[Gradient], values: AnyFloats, *, by_cells: bool) 
 
 def are_few(n_cells: int, n_rows: int, n_columns: int) -> bool:
     """RETURNS whether cells are the cheaper way for a gradient that is not 0 at `n_cells` of some
-    rows."""
-    return FEW_CELLS * n_cells <= n_rows * n_columns
+    rows: at most every fourth cell."""
+    return 4 * n_cells <= n_rows * n_columns
 
 
 def added_cells(cells: Ints, gradient: AnyFloats) -> CellGradient:

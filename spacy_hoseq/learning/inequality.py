@@ -39,11 +39,8 @@ from .adagrad import check_number
 from .gradients import RowGradient
 from .used_rows import UsedRows
 
-BLOCK_ROWS = 512  # worked on together: they stay in the processor's cache through all steps
+ROWS_PER_STEP = 512  # worked on together: they stay in the processor's cache through all steps
 START = 1.0  # of G: as if one count had been missing
-PAYMENTS = 10  # of all weights, in an epoch
-LEAST_CURVATURE = 1e-3  # of batch learning
-TINY = 1e-30
 
 
 class InequalityWeights:
@@ -75,7 +72,7 @@ class InequalityWeights:
         self._rates: Floats32 = np.zeros((n_rows, n_labels), np.float32)
         self._width = width
         self._penalty = width / max(1, n_tokens)  # a token
-        self._payment = width / PAYMENTS
+        self._payment = width / 10  # all weights pay ten times in an epoch
         self._due = 0.0  # penalty of all steps so far
         self._all_paid = 0.0  # and at the last payment of all
         self._paid = np.zeros(n_rows)
@@ -103,8 +100,8 @@ class InequalityWeights:
             )
         penalty = self._penalty * n_tokens
         self._rates[rows[self._rates[rows, 0] == 0]] = self._rate
-        for start in range(0, len(rows), BLOCK_ROWS):
-            block = slice(start, start + BLOCK_ROWS)
+        for start in range(0, len(rows), ROWS_PER_STEP):
+            block = slice(start, start + ROWS_PER_STEP)
             self._step_block(rows[block], gradient[block], np.float32(penalty))
         self._due += penalty
         self._used[rows] = True
@@ -156,12 +153,14 @@ class InequalityWeights:
             if last is not None:
                 moved = self.values - last[0]
                 changed = gradient - last[1]
-                along = max(float((moved * changed).sum()), TINY)
-                least = along / max(float((moved * moved * scale).sum()), TINY)
-                largest = float((changed * changed / scale).sum()) / along
-                curvature = largest if i % 2 else least
+                # (1e-30 keeps divisions by zero away)
+                along = max(float((moved * changed).sum()), 1e-30)
+                if i % 2:  # the largest curvature that fits the last step, in turns with the least
+                    curvature = float((changed * changed / scale).sum()) / along
+                else:
+                    curvature = along / max(float((moved * moved * scale).sum()), 1e-30)
             last = self.values, gradient
-            steps = 1 / (max(curvature, LEAST_CURVATURE) * scale)
+            steps = 1 / (max(curvature, 1e-3) * scale)  # no step is longer than a thousand scales
             self.values = shrink(self.values - steps * gradient, self._width * steps)
         _, loss, self.values = best
         self._used[:] = self.values.any(axis=1)
@@ -176,11 +175,11 @@ class InequalityWeights:
     def _pay(self) -> None:
         """All that is due."""
         rows = np.flatnonzero(self._used)
-        for start in range(0, len(rows), BLOCK_ROWS):
-            some = rows[start : start + BLOCK_ROWS]
-            weights = self._paid_up(some)
-            self.values[some] = weights
-            self._used[some] = weights.any(axis=1)
+        for start in range(0, len(rows), ROWS_PER_STEP):
+            block = rows[start : start + ROWS_PER_STEP]
+            weights = self._paid_up(block)
+            self.values[block] = weights
+            self._used[block] = weights.any(axis=1)
         self._all_paid = self._due
         self._paid[:] = self._due
 

@@ -186,7 +186,9 @@ def only_labels(gold: Mask) -> Labels | None:
     if np.count_nonzero(gold) != len(gold):
         return None
     first = gold.argmax(axis=1)
-    return first.astype(np.int32) if gold[np.arange(len(gold)), first].all() else None
+    if not gold[np.arange(len(gold)), first].all():  # none at some token, two at another
+        return None
+    return first.astype(np.int32)
 
 
 def _add_counts(
@@ -201,13 +203,14 @@ def _add_counts(
     later = np.flatnonzero(sequence[1:] == sequence[:-1]) + 1
     weights = potentials.weights
     if weights.has_patterns:
-        every = np.concatenate([labels for labels, _ in labellings])
-        occurrences = weights.trie.occurrences(every, np.tile(potentials.lengths, len(labellings)))
+        # one labelling behind the other, as if they were one batch
+        stacked = np.concatenate([labels for labels, _ in labellings])
+        lengths = np.tile(potentials.lengths, len(labellings))
+        occurrences = weights.trie.occurrences(stacked, lengths)
         signs = np.array([sign for _, sign in labellings], np.float64)
-        of_nodes = signs[occurrences.tokens // n_tokens]
-        gradient.node_weights[:] += np.bincount(
-            occurrences.nodes, of_nodes, minlength=len(weights.trie)
-        )
+        node_signs = signs[occurrences.tokens // n_tokens]
+        counts = np.bincount(occurrences.nodes, node_signs, minlength=len(weights.trie))
+        gradient.node_weights[:] += counts
     for labels, sign in labellings:
         earlier = labels[later - 1].astype(np.intp)
         gradient.scores[np.arange(n_tokens), labels] += sign

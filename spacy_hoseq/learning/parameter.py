@@ -11,9 +11,7 @@ from .adagrad import Averaging
 from .gradients import CellGradient, Gradient, RowGradient, summed
 from .used_rows import UsedRows, are_used, to_storage
 
-BLOCK_ROWS = 1024  # averaged and rounded together: they stay in the processor's cache
-BLOCK = 1 << 22  # weights that are updated together
-ALL = slice(None)
+ROWS_PER_ROUNDING = 1024  # averaged and rounded together: they stay in the processor's cache
 
 
 @runtime_checkable
@@ -78,13 +76,15 @@ class Parameter:
         self.n_updates = 0
         self._weight = 0  # C_T
         self._factor = 1.0  # of what predicts and is saved
-        self._start = values if isinstance(values, UsedRows) else None
-        self._values = None if isinstance(values, UsedRows) else values
-        self._used: Mask = np.full(
-            self.shape[0], self._start is None
-        )  # rows that may hold a weight
-        if self._start is not None:
-            self._used[self._start.rows] = True
+        self._start: UsedRows | None = None  # the weights, until an array of all is asked for
+        self._values: AnyFloats | None = None
+        self._used: Mask = np.ones(self.shape[0], bool)  # rows that may hold a weight
+        if isinstance(values, UsedRows):
+            self._start = values
+            self._used[:] = False
+            self._used[values.rows] = True
+        else:
+            self._values = values
         self._sums: AnyFloats = np.zeros(0)
         self._memory: AnyFloats | None = None
         self._is_averaged = True
@@ -117,9 +117,11 @@ class Parameter:
         self._forget_finished()
         self._is_averaged = bool(rule.average)
         self.n_updates += 1
-        is_late = rule.average == "late"
-        i = self.n_updates
-        self._weight += i * (i + 1) * (i + 2) if is_late else 1
+        weight = 1  # c_i
+        if rule.average == "late":
+            i = self.n_updates
+            weight = i * (i + 1) * (i + 2)
+        self._weight += weight
 
     def _begin(self, rule: UpdateRule) -> None:
         """Make the arrays that learning needs. Zeros take no memory until they are written on."""
@@ -144,14 +146,19 @@ class Parameter:
         else:
             self._used[index] = True
         values, sums, memory = arrays
-        n_together = max(1, BLOCK // max(1, gradient[:1].size))
+        # (some four million weights at once, so that what a step makes of them fits in memory)
+        n_together = max(1, (1 << 22) // max(1, gradient[:1].size))
         for first in range(0, len(index), n_together):
-            some = index[first : first + n_together]
-            old = values[some]
-            new, memory[some] = rule.step(old, gradient[first : first + n_together], memory[some])
-            new = (np.maximum(new, 0) if self.nonnegative else new).astype(old.dtype)
-            sums[some] += float(self._weight) * (new - old)
-            values[some] = new
+            part = slice(first, first + n_together)
+            at = index[part]
+            old = values[at]
+            new, memory[at] = rule.step(old, gradient[part], memory[at])
+            if self.nonnegative:
+                new = np.maximum(new, 0)
+            new = new.astype(old.dtype)
+            # the change that was applied, after projection: the average needs this one
+            sums[at] += float(self._weight) * (new - old)
+            values[at] = new
 
     def _of_used_rows(self, rows: AnyInts, gradient: AnyFloats) -> RowGradient:
         """The same gradient with 0 for all other rows that may hold a weight."""
@@ -175,7 +182,7 @@ class Parameter:
         values = self._values if self._start is None else None
         return {**self.__dict__, "_values": values, "_finished": None, "_finished_rows": None}
 
-    def average(self, rows: AnyInts | slice = ALL) -> AnyFloats:
+    def average(self, rows: AnyInts | slice = slice(None)) -> AnyFloats:
         """Mean of the weights over all updates; the weights themselves before the first."""
         values: AnyFloats = self.values[rows]
         if not self.n_updates:
@@ -200,28 +207,31 @@ class Parameter:
         """The same, less rows that are zero."""
         rows = self._finished_rows
         if rows is None:
+            rows = self._start
             if not self.is_as_read:
                 rows = self._rounded()
-            else:
-                rows = UsedRows.of(self.values) if self._start is None else self._start
+            elif rows is None:
+                rows = UsedRows.of(self.values)
             self._finished_rows = rows
         return rows
 
     def _rounded(self) -> UsedRows:
         rows = np.flatnonzero(self._used)
-        kept = []
-        n_kept = 0
+        used = []
+        n_used = 0
         # (rows that stay zero take no memory)
         table = np.zeros((len(rows) + 1, *self.shape[1:]), self.values.dtype)
-        for first in range(0, len(rows), BLOCK_ROWS):
-            some = rows[first : first + BLOCK_ROWS]
-            block = self.average(some) if self._is_averaged else self.values[some]
-            flat = self._factor * block.reshape(-1)
+        for first in range(0, len(rows), ROWS_PER_ROUNDING):
+            block_rows = rows[first : first + ROWS_PER_ROUNDING]
+            values = self.values[block_rows]
+            if self._is_averaged:
+                values = self.average(block_rows)
+            flat = self._factor * values.reshape(-1)
             cells = np.flatnonzero(flat != 0)  # (converting numbers takes longer than all else)
             flat[cells] = to_storage(flat[cells])
-            block = flat.reshape(block.shape)
-            used = are_used(block)
-            kept.append(some[used])
-            table[n_kept : n_kept + len(kept[-1])] = block[used]
-            n_kept += len(kept[-1])
-        return UsedRows(self.shape, np.concatenate([rows[:0], *kept]), table[: n_kept + 1])
+            values = flat.reshape(values.shape)
+            is_used = are_used(values)
+            used.append(block_rows[is_used])
+            table[n_used : n_used + len(used[-1])] = values[is_used]
+            n_used += len(used[-1])
+        return UsedRows(self.shape, np.concatenate([rows[:0], *used]), table[: n_used + 1])

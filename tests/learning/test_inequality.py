@@ -53,7 +53,7 @@ def test_lazy_payment_is_payment_at_every_step(block, width, seed, asked):
     settings = {"learn_rate": float(rng.choice([0.05, 0.5])), "width": width, "n_tokens": 40}
     settings["start"] = float(rng.choice([1e-6, 0.1, 1.0]))
     lazy, dense = InequalityWeights(R, L, **settings), Dense(**settings)
-    with patch.object(inequality, "BLOCK_ROWS", block):
+    with patch.object(inequality, "ROWS_PER_STEP", block):
         for _ in range(rng.integers(1, 40)):
             batch = random_batch(rng)
             lazy.step(*batch)
@@ -99,7 +99,7 @@ def test_asking_for_the_weights_changes_nothing():
 
 
 def test_values_owe_a_tenth_of_an_epoch_at_most():
-    """A weight that no batch touches again: it pays ten times in an epoch, 1 / 10 = width * rate / PAYMENTS."""
+    """A weight that no batch touches again: it pays ten times in an epoch, 1 / 10 = width * rate / 10."""
     weights = InequalityWeights(2, 1, learn_rate=1.0, width=1.0, n_tokens=1000)
     weights.resume(np.array([0]), np.array([[3.0]], np.float32))
     values = []

@@ -303,7 +303,7 @@ def test_finished_holds_rows_that_no_update_touched(monkeypatch, resumed):
     """In blocks of rows; those that were zero and stayed so are not looked at."""
     start = np.random.default_rng(2).normal(0, 1, (9, 3)).astype(np.float16).astype(np.float32)
     start[[1, 4, 8]] = 0
-    monkeypatch.setattr(parameters, "BLOCK_ROWS", 2)
+    monkeypatch.setattr(parameters, "ROWS_PER_ROUNDING", 2)
     parameter = Parameter("w", start.copy(), resumed=resumed)
     assert parameter.finished().tolist() == start.tolist()
     for row in (4, 4, 6):

@@ -234,8 +234,8 @@ class Candidates:
             contexts[:, slots] = np.concatenate([self._seen(n, slots) for n in owned])
             owners = np.repeat(np.arange(len(owned)), n_contexts[block])
             log_p = self._log_p(tokens[block], visible, owners, contexts)
-            of_tokens = np.split(log_p, np.cumsum(n_contexts[block])[:-1])
-            for n, rows in zip(owned, of_tokens, strict=True):
+            tables = np.split(log_p, np.cumsum(n_contexts[block])[:-1])
+            for n, rows in zip(owned, tables, strict=True):
                 own = rows[:, self.of[n]].reshape(*self.sizes[n][places], len(self.of[n]))
                 own = np.moveaxis(own, -1, axes.index(self._order))
                 shape = np.ones(2 * self._order + 1, np.intp)
@@ -283,22 +283,9 @@ def _search(
     message[0] = 0.0
     pointers = []
     for n, sizes in zip(tokens.tolist(), window.tolist(), strict=True):
-        after = np.full((plan.n_modes, *sizes[1:]), -np.inf)
-        # the leaving token's candidate, the mode before
-        pointer = np.zeros((2, *after.shape), np.intp)
-        for mode in range(plan.n_modes):
-            moves = [m for m in plan.steps if m.after == mode and n in tables[m.visible]]
-            if not moves:
-                continue
-            sums = np.empty((sizes[0], len(moves), *sizes[1:]))
-            for i, move in enumerate(moves):
-                sums[:, i] = message[move.before][..., None] + tables[move.visible][n]
-            sums = sums.reshape(-1, *sizes[1:])
-            after[mode] = sums.max(axis=0)
-            digit, which = np.divmod(sums.argmax(axis=0), len(moves))
-            pointer[:, mode] = digit, np.array([move.before for move in moves])[which]
+        own = {visible: table[n] for visible, table in tables.items() if n in table}
+        message, pointer = _passed_on(message, own, sizes, plan)
         pointers.append(pointer)
-        message = after
     mode, *cell = map(int, np.unravel_index(message.argmax(), message.shape))
     digits = cell[: plan.left]  # the last tokens never leave the window
     for pointer in reversed(pointers):
@@ -308,6 +295,28 @@ def _search(
         digits.insert(0, digit)
         cell = [digit, *cell[:-1]]
     return digits[plan.left :], float(message.max())
+
+
+def _passed_on(
+    message: Floats, tables: dict[int, Floats], sizes: list[int], plan: Plan
+) -> tuple[Floats, Ints]:
+    """The message after one more token, and for each of its cells the candidate of the token that
+    leaves the window, and the mode before. tables: log p of the token, by what it sees. sizes:
+    candidates of the tokens in its window."""
+    after = np.full((plan.n_modes, *sizes[1:]), -np.inf)
+    pointer = np.zeros((2, *after.shape), np.intp)
+    for mode in range(plan.n_modes):
+        moves = [move for move in plan.steps if move.after == mode and move.visible in tables]
+        if not moves:
+            continue
+        sums = np.empty((sizes[0], len(moves), *sizes[1:]))
+        for i, move in enumerate(moves):
+            sums[:, i] = message[move.before][..., None] + tables[move.visible]
+        sums = sums.reshape(-1, *sizes[1:])
+        after[mode] = sums.max(axis=0)
+        digit, which = np.divmod(sums.argmax(axis=0), len(moves))
+        pointer[:, mode] = digit, np.array([move.before for move in moves])[which]
+    return after, pointer
 
 
 def _blocks(costs: Ints, most: int) -> Iterator[Ints]:

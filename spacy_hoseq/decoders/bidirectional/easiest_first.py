@@ -5,11 +5,11 @@
         y_i = argmax_y p(y_i | ...)
 
 A decision changes the probabilities within k tokens only. So two open tokens with at least k
-decided tokens between them will never hear of each other: what happens on one side does not depend
+decided tokens between them never influence each other: what happens on one side does not depend
 on when it happens on the other. A REGION is a run of open tokens without such a gap. Each round
 decides the easiest token of every region of every sequence, and only its neighbours are classified
-again. A token whose neighbours within k are all decided is a region of its own and has nobody to
-tell, so when it is decided makes no difference: all such tokens are classified at the end,
+again. A token whose neighbours within k are all decided is a region of its own and changes no
+other, so when it is decided makes no difference: all such tokens are classified at the end,
 together. The definition takes as many rounds as the longest sequence has tokens; this takes a few
 dozen for sentences, and for one sequence of n tokens about log n at order 1 and sqrt n at order 2
 (measured on random scores; as many as tokens if each decision makes the next). Labels and
@@ -65,14 +65,14 @@ def decode_easiest_first(
     """
     check_local(local, lengths, order, allowed)
     sequence = np.repeat(np.arange(len(lengths)), lengths.astype(np.intp))
-    # (N,) sequences lie apart: no token hears another one's
+    # (N,) sequences lie apart: no token is a neighbour of another one's
     place = np.arange(len(sequence)) + order * (1 + sequence)
     text = _Text(local, lengths, order, allowed, tuning)
     visible = text.visible
     earlier = np.full(len(place), -1, np.intp)
     everything = (1 << 2 * order) - 1  # the mask of a token that knows all neighbours
     open_ = changed = np.flatnonzero(visible != everything)
-    last = [np.flatnonzero(visible == everything)]  # have nobody to tell
+    last = [np.flatnonzero(visible == everything)]  # whose labels change nothing
     is_open = np.zeros(len(place) + order * (2 + len(lengths)), bool)  # by place
     is_open[place[changed]] = True
     while len(open_):
@@ -86,9 +86,10 @@ def decode_easiest_first(
         earlier[open_] = np.repeat(chosen, sizes)
         earlier[chosen] = before
         is_open[place[chosen]] = False
-        told = text.tell(chosen, place[chosen], is_open)
-        changed = told[visible[told] != everything]
-        last.append(told[visible[told] == everything])
+        neighbours = text.decide(chosen, place[chosen], is_open)
+        knows_all = visible[neighbours] == everything
+        changed = neighbours[~knows_all]
+        last.append(neighbours[knows_all])
         is_open[place[last[-1]]] = False
         open_ = open_[is_open[place[open_]]]
     text.classify(np.sort(np.concatenate(last)))
@@ -99,12 +100,12 @@ class _Text:
     """A batch while it is labelled. labels, best (N,): the best label of each token given the labels
     of its visible neighbours, and its log probability. visible (N,): slots that are known, as a mask.
 
-    In rounds a sentence asks the classifiers ten times, about a few tokens each time, and most of
-    the time goes into calls. So of a short text they are asked once for the labels of tokens that
-    know no neighbour, GUESSES of what will be decided, and once for all sets of visible neighbours
-    at every token, with these guesses for labels: far more than needed, in one call. A token that
-    hears another label than the guess asks again. Scores of a token do not depend on what else is
-    asked, so labels and probabilities are the same, to the bit.
+    In rounds, a sentence calls the classifiers ten times, about a few tokens each time, and most of
+    the time goes into calls. So for a short text they are called once for the labels of tokens that
+    see no neighbour, GUESSES of what will be decided, and once for all sets of visible neighbours
+    at every token, with these guesses for labels: far more than needed, in one call. A token with
+    another label beside it than the guess is classified again. Its scores do not depend on the
+    other queries of a call, so labels and probabilities are the same, to the bit.
     """
 
     def __init__(
@@ -126,43 +127,43 @@ class _Text:
         self._is_short = 0 < local.n_tokens * n_masks <= tuning.short_queries
         if self._is_short:
             tokens = np.arange(local.n_tokens)
-            guesses, _ = self._ask(tokens, np.zeros_like(tokens), self._contexts)
+            guesses, _ = self._classified(tokens, np.zeros_like(tokens), self._contexts)
             self._guessed = self._contexts.copy()
             for slot, offset in enumerate(self._offsets):
                 unknown = np.flatnonzero(self._guessed[:, slot] < 0)
                 self._guessed[unknown, slot] = guesses[unknown + offset]
             every = np.tile(tokens, n_masks)
             masks = np.repeat(np.arange(n_masks), len(tokens))
-            self._answers = self._ask(every, masks, self._guessed.take(every, axis=0))
+            self._answers = self._classified(every, masks, self._guessed.take(every, axis=0))
 
     def classify(self, tokens: Ints) -> None:
         """The best labels of tokens, and their log probabilities."""
         if self._is_short:
             contexts = self._contexts.take(tokens, axis=0)
-            is_told = (contexts != self._guessed.take(tokens, axis=0)) & (contexts >= 0)
+            differs = (contexts != self._guessed.take(tokens, axis=0)) & (contexts >= 0)
             answer = self.visible.take(tokens) * len(self.labels) + tokens
             self.labels[tokens] = self._answers[0].take(answer)
             self.best[tokens] = self._answers[1].take(answer)
-            tokens = tokens[is_told.any(axis=1)]
+            tokens = tokens[differs.any(axis=1)]
         for start in range(0, len(tokens), self._block):
             block = tokens[start : start + self._block]
-            answers = self._ask(block, self.visible[block], self._contexts[block])
+            answers = self._classified(block, self.visible[block], self._contexts[block])
             self.labels[block], self.best[block] = answers
 
-    def tell(self, chosen: Ints, places: Ints, is_open: Mask) -> Ints:
+    def decide(self, chosen: Ints, places: Ints, is_open: Mask) -> Ints:
         """Put the labels of decided tokens into the slots of their open neighbours. places (n,): of
         the tokens. is_open: by place. RETURNS these neighbours (distinct: two decisions of a round
         lie in different regions)."""
-        told: list[Ints] = []
+        neighbours: list[Ints] = []
         for slot, offset in enumerate(self._offsets):  # a neighbour sees the chosen one at `offset`
             here = chosen[is_open[places - offset]]
             neighbour = here - offset
             self.visible[neighbour] |= 1 << slot
             self._contexts[neighbour, slot] = self.labels[here]
-            told.append(neighbour)
-        return np.concatenate(told)
+            neighbours.append(neighbour)
+        return np.concatenate(neighbours)
 
-    def _ask(self, tokens: Ints, visible: Ints, contexts: Ints) -> tuple[Ints, Floats]:
+    def _classified(self, tokens: Ints, visible: Ints, contexts: Ints) -> tuple[Ints, Floats]:
         scores = self._local(tokens, visible, np.arange(len(tokens)), contexts)
         return best_labels(scores, tokens, self._allowed)
 
