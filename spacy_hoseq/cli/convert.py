@@ -27,22 +27,6 @@ from .shared import Force, check_free, progress, show_problems, whole
 
 MAX_SHOWN = 12  # labels of a kind, files
 COLUMN = typer.Option(None, help="columns, table: which column has it, from 1 (0: none, -1: last)")
-ALWAYS = ("Files", "Sentences", "Tokens", "Problems")  # rows of the table, also if they are 0
-ROWS = (
-    "Files",
-    "Files of other endings, not read",
-    "Files in no part asked for",
-    "Docs",
-    "Sentences",
-    "Tokens",
-    "Chunks",
-    "Entities",
-    "Traces dropped",
-    "Sentences of traces only",
-    "Entity tags mended",
-    "Sentences without heads (no tree)",
-    "Problems",
-)
 
 
 def parse_groups(text: str) -> dict[str, str]:
@@ -142,9 +126,7 @@ def convert_cli(
     check_free(output_path, force)
     run_code(code)
     chosen = "auto" if format == "auto" else format_named(format)
-    # the options of the same names
-    names = [field.name for field in fields(Settings) if field.name in context.params]
-    settings = Settings(**{name: context.params[name] for name in names})
+    settings = settings_in(context.params)
     if separator and format == "tagged":
         check_separator(separator)
     all_files = find_files(input_path, suffix or endings_of(chosen))
@@ -169,20 +151,24 @@ def convert_cli(
     done(output_path, f"python -m spacy hoseq init {read.recipe} -o {read.recipe}.cfg")
 
 
+def settings_in(options: dict[str, Any]) -> Settings:
+    """The settings of a corpus: options that have the names of its fields."""
+    names = {field.name for field in fields(Settings)}
+    return Settings(**{name: value for name, value in options.items() if name in names})
+
+
 def formats_of(files: list[Path], chosen: str | Format, settings: Settings) -> dict[Path, Format]:
     """The format of each file that is recognised. A text of brat is read with the .ann file beside
     it. RAISES ValueError [HS085]: none is recognised."""
     texts = {file.with_suffix(".txt") for file in files if file.suffix == ".ann"}
+    files = [file for file in files if file not in texts]
+    if isinstance(chosen, Format):
+        return dict.fromkeys(files, chosen)
     formats: dict[Path, Format] = {}
     refused: list[ValueError] = []
     for file in files:
-        if file in texts:
-            continue
         try:
-            if isinstance(chosen, Format):
-                formats[file] = chosen
-            else:
-                formats[file] = format_named(recognised(file, settings))
+            formats[file] = format_named(recognised(file, settings))
         except ValueError as error:
             refused.append(error)
     if refused and not formats:
@@ -208,9 +194,26 @@ class Reading:
     problems."""
 
     def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
+        names = (
+            "Files",
+            "Files of other endings, not read",
+            "Files in no part asked for",
+            "Docs",
+            "Sentences",
+            "Tokens",
+            "Chunks",
+            "Entities",
+            "Traces dropped",
+            "Sentences of traces only",
+            "Entity tags mended",
+            "Sentences without heads (no tree)",
+            "Problems",
+        )
+        self.counts: Counter[str] = Counter(dict.fromkeys(names, 0))  # in the order of the table
         self.labels: dict[str, Counter[str]] = {
-            kind: Counter() for kind in ("Tags", "Chunks", "Entities")
+            "Tags": Counter(),
+            "Chunks": Counter(),
+            "Entities": Counter(),
         }
         self.first = ""
         self.problems: list[Problem] = []
@@ -229,16 +232,12 @@ class Reading:
             if isinstance(item, Problem):
                 self.problems.append(item)
                 continue
-            no_tree = item.heads is None and any(item.deps or ())
-            self.counts.update(
-                {
-                    "Traces dropped": item.n_traces,
-                    "Entity tags mended": item.n_mended,
-                    "Sentences without heads (no tree)": no_tree,
-                    "Sentences" if item.words else "Sentences of traces only": 1,
-                    "Tokens": len(item.words),
-                }
-            )
+            self.counts["Sentences" if item.words else "Sentences of traces only"] += 1
+            self.counts["Tokens"] += len(item.words)
+            self.counts["Traces dropped"] += item.n_traces
+            self.counts["Entity tags mended"] += item.n_mended
+            if item.heads is None and any(item.deps or ()):
+                self.counts["Sentences without heads (no tree)"] += 1
             self.labels["Tags"].update(filter(None, item.tags or ()))
             self.labels["Chunks"].update(chunk.name for chunk in item.chunks or ())
             self.labels["Entities"].update(entity.name for entity in item.entities or ())
@@ -248,15 +247,20 @@ class Reading:
     def show(self) -> None:
         """The counts, without those that are 0 and need no mention; labels; the first sentence;
         problems."""
-        spans = {kind: self.labels[kind].total() for kind in ("Chunks", "Entities")}
-        counts = {**self.counts, **spans, "Problems": len(self.problems)}
-        shown = [name for name in ROWS if name in ALWAYS or counts.get(name)]
-        msg.table([(name, f"{counts.get(name, 0):,}") for name in shown], aligns=("l", "r"))
+        self.counts["Chunks"] = self.labels["Chunks"].total()
+        self.counts["Entities"] = self.labels["Entities"].total()
+        self.counts["Problems"] = len(self.problems)
+        rows: list[tuple[str, str]] = []
+        for name, n in self.counts.items():
+            if n or name in ("Files", "Sentences", "Tokens", "Problems"):
+                rows.append((name, f"{n:,}"))
+        msg.table(rows, aligns=("l", "r"))
         for kind, labels in self.labels.items():
             listed = [f"{label} {n:,}" for label, n in labels.most_common(MAX_SHOWN)]
-            more = f", {len(labels) - MAX_SHOWN:,} more" if len(labels) > MAX_SHOWN else ""
+            if len(labels) > MAX_SHOWN:
+                listed.append(f"{len(labels) - MAX_SHOWN:,} more")
             if listed:
-                msg.text(f"{kind}: {', '.join(listed)}{more}")
+                msg.text(f"{kind}: {', '.join(listed)}")
         if self.first:
             msg.text(f"First sentence: {self.first}")
         if self.problems:
@@ -265,16 +269,19 @@ class Reading:
     @property
     def recipe(self) -> str:
         """Recipe that fits it."""
-        recipes = {"Tags": "tagger", "Entities": "entities", "Chunks": "chunker"}
-        return next((name for kind, name in recipes.items() if self.labels[kind]), "tagger")
+        if not self.labels["Tags"] and self.labels["Entities"]:
+            return "entities"
+        if not self.labels["Tags"] and self.labels["Chunks"]:
+            return "chunker"
+        return "tagger"
 
 
 def as_read(sentence: Sentence) -> str:
     """The first words, with tags behind them and spans in brackets: "[Ann/NNP PER]"."""
-    tags = sentence.tags or [""] * len(sentence.words)
-    words = [
-        f"{word}/{tag}" if tag else word for word, tag in zip(sentence.words, tags, strict=True)
-    ]
+    words = [*sentence.words]
+    for i, tag in enumerate(sentence.tags or ()):
+        if tag:
+            words[i] += f"/{tag}"
     for first, end, name in sentence.entities or sentence.chunks or ():
         words[first] = f"[{words[first]}"
         words[end - 1] += f" {name}]"
