@@ -60,6 +60,7 @@ def without_crossing(docs: Iterable[Doc]) -> Iterator[Doc]:
     tokens. WARNS [HW002] in the end, if there were any."""
     left_out: list[str] = []
     for doc in docs:
+        # a span crosses the end of a sentence if its first and last words have other numbers
         sentence = np.cumsum(sentence_starts(doc), dtype=np.intp)  # (N,)
         for key, group in doc.spans.items():
             crossing, others = _parted(group, sentence)
@@ -125,6 +126,7 @@ def case_augmenter(
     def augment(nlp: Language, example: Example) -> Iterator[Example]:
         yield example
         draw = zlib.crc32(f"{seed} {example.reference.text}".encode()) / 2**32
+        # 1 - lower - upper of the texts have no copy
         if draw < lower + upper:
             change = str.lower if draw < lower else str.upper
             predicted = with_words(example.predicted, change)
@@ -148,6 +150,7 @@ def with_words(doc: Doc, change: Callable[[str], str]) -> Doc:
 def dev_examples(nlp: Language, path: Path) -> list[Example]:
     """Examples of a .spacy file as the pipeline's own config reads its development corpus (sentence
     by sentence, say); by `spacy.Corpus.v1` if it does not tell."""
+    # a config may leave its development corpus to the command line
     block = nlp.config.interpolate().get("corpora", {}).get("dev", {})
     if "path" not in block:
         block = {"@readers": "spacy.Corpus.v1"}

@@ -29,16 +29,19 @@ def batch_by_share(
     RAISES ValueError [HS027].
     """
     if n_batches < 1 or max_words < 1:
-        raise ValueError(
-            Errors.HS027.format(
-                name="n_batches or max_words", value=(n_batches, max_words), expected="1 or more"
-            )
+        value = (n_batches, max_words)
+        message = Errors.HS027.format(
+            name="n_batches or max_words", value=value, expected="1 or more"
         )
+        raise ValueError(message)
     first_epoch = [1]  # the batch that spaCy evaluates at once
 
     def batches(examples: Iterable[Example]) -> Iterator[list[Example]]:
         for window in windows(examples, n_batches * max_words):
-            yield from shares(window, n_batches + (first_epoch.pop() if first_epoch else 0))
+            n = n_batches
+            if first_epoch:
+                n += first_epoch.pop()
+            yield from shares(window, n)
 
     return batches
 
@@ -52,11 +55,15 @@ def windows(examples: Iterable[Example], max_words: int) -> Iterator[list[Exampl
         window.append(example)
         n_words += len(example)
         if n_words > 2 * max_words and len(window) > 1:
+            # the second half waits for what follows, so that no window is small
             full, window = shares(window, 2)
             yield full
             n_words = sum(map(len, window))
-    if window:
-        yield from shares(window, 2 if n_words > max_words and len(window) > 1 else 1)
+    # the last examples: up to two windows
+    if n_words > max_words and len(window) > 1:
+        yield from shares(window, 2)
+    elif window:
+        yield window
 
 
 def shares(examples: list[Example], n: int) -> list[list[Example]]:
@@ -64,6 +71,7 @@ def shares(examples: list[Example], n: int) -> list[list[Example]]:
     examples than parts are repeated."""
     examples = examples * -(-n // len(examples))
     words = np.asarray([len(example) for example in examples])
+    # an example is in the part that has its middle
     middles = np.cumsum(words) - words / 2
     i = np.arange(1, n)
     starts = np.searchsorted(middles, words.sum() * i / n)  # (n - 1,) of all parts but the first

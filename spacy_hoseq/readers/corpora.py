@@ -56,6 +56,7 @@ def corpus(
     if isinstance(format, str) and format not in ("auto", "spacy"):
         format = format_named(format)
     endings = endings_of(format)
+    # the language is known when there is a pipeline
     given = options or Settings()
 
     def read(nlp: Language) -> Iterator[Example]:
@@ -67,6 +68,7 @@ def corpus(
             files = in_part(find_files(path, endings), settings.split, settings.part)
             docs = docs_of(nlp, files, format, settings)
         docs = without_crossing(islice(docs, limit or None))
+        # made once for training, initialization and all evaluations
         for reference in cached(nlp, (str(format), limit, repr(settings)), files, docs):
             example = Example(annotated_with(reference, attributes or []), reference)
             if augmenter is None:

@@ -37,22 +37,26 @@ def cached(
     name = (source, *files)
     stamps = [(file.stat().st_mtime_ns, file.stat().st_size) for file in files]
     cache = _CACHES.setdefault(nlp, {})
+    # popped, so that a corpus that has changed makes room at once
     before, docs = cache.pop(name, (None, []))
     if before == stamps:
         cache[name] = (stamps, docs)
         yield from docs
         return
     docs = []
+    # strings that a memory zone has added are gone after it
     in_zone: bool = nlp.vocab.in_memory_zone  # type: ignore[attr-defined]  # (missing in spaCy's stub file)
     free = 0 if in_zone else max_tokens
     for _, others in cache.values():
         free -= sum(map(len, others))
     for doc in read:
         free -= len(doc)
+        # what was cached of a corpus that is too large goes at once
         if free >= 0:
             docs.append(doc)
         else:
             docs.clear()
         yield doc
+    # reached only if all Docs were read: a reader that stops early caches nothing
     if free >= 0:
         cache[name] = (stamps, docs)

@@ -60,6 +60,7 @@ def sentences_to_doc(
     entities = _spans(doc, sentences, "entities")
     if entities is not None and entities_key:
         doc.spans[entities_key] = entities
+    # words of spans that could not be read are missing, not outside
     elif entities is not None:
         doc.set_ents(entities, missing=_spans(doc, sentences, "unknown"), default="outside")
     return doc
@@ -94,7 +95,9 @@ def _column(sentences: Sequence[Sentence], name: str) -> list[str] | None:
         values = getattr(sentence, name)
         is_annotated |= values is not None
         column += values or [""] * len(sentence.words)
-    return column if is_annotated else None
+    if not is_annotated:
+        return None
+    return column
 
 
 def _spaces(sentences: Sequence[Sentence], lang: str) -> list[bool] | None:
@@ -122,7 +125,9 @@ def _spans(doc: Doc, sentences: Sequence[Sentence], name: str) -> list[Span] | N
             Span(doc, start + span.first, start + span.end, span.name) for span in labelled or ()
         ]
         start += len(sentence.words)
-    return spans if is_annotated else None
+    if not is_annotated:
+        return None
+    return spans
 
 
 def grouped(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]]:
@@ -130,6 +135,7 @@ def grouped(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]
     group of its own; sentences with heads and those without are not together."""
     group: list[Sentence] = []
     for sentence in filter(attrgetter("words"), sentences):
+        # spaCy wants heads of all words of a Doc, or of none
         other = group and (group[0].heads is None) != (sentence.heads is None)
         if group and (len(group) == size or other or sentence.is_text or group[0].is_text):
             yield group

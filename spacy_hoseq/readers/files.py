@@ -44,6 +44,7 @@ def find_files(path: str | Path | None, suffixes: Sequence[str]) -> list[Path]:
         problem = "the folder has no such file" if path.is_dir() else NEITHER
         known = f"{', '.join(suffixes)} (and .gz)"
         raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=known))
+    # wsj_9 before wsj_10
     return sorted(files, key=lambda file: natural_order(file.relative_to(path)))
 
 
@@ -121,6 +122,7 @@ def encoding_of(path: Path, encodings: Sequence[str]) -> str:
     probed: list[bytes] = []
     with suppress(*UNREADABLE), open_bytes(path) as file:  # `read_lines` tells
         probed.extend(islice((data for data in _lines(file) if not data.isascii()), 200))
+    # one bad byte does not make it another encoding
     for encoding in encodings:
         n_damaged = sum(_decoded(data, encoding)[1] != "" for data in probed)
         if 2 * n_damaged < len(probed):
@@ -136,6 +138,7 @@ def _decoded(data: bytes, encoding: str, begins: bool = False) -> tuple[str, str
         return "", f"the byte 0x{data[error.start]:02X}"
     if begins:
         text = text.removeprefix(MARK)
+    # these two are in text of another encoding, or in no text at all
     strange = re.search(f"[\0{MARK}]", text)
     if strange is None:
         return text, ""

@@ -61,6 +61,7 @@ def json_rows(
     first = next((line for line in lines if isinstance(line, Problem) or line.text.strip()), None)
     if first is None:
         return
+    # a list over several lines can only be read at once
     lines = chain([first], lines)
     if lists and isinstance(first, Line) and first.text.lstrip().startswith("["):
         together = list(lines)
@@ -92,6 +93,7 @@ def table_rows(
     Bytes that are no text become surrogates. strict (bool): quotes must be those of CSV."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_CHARACTERS))
     with io.TextIOWrapper(data, encoding, "surrogateescape", newline="") as file:
+        # the byte order mark would hide a quote behind it
         lines = chain([file.readline().removeprefix(MARK)], file)
         rows = csv.reader(lines, delimiter=delimiter, strict=strict)
         number = 1
@@ -103,6 +105,7 @@ def table_rows(
             except csv.Error as error:
                 actual = f"{error} (lines {number} to {rows.line_num})"
                 yield Problem(path, number, actual, "cells in quotes that end")
+            # a row may go over several lines
             number = rows.line_num + 1
 
 
@@ -171,6 +174,7 @@ def read_values(
                 srsly.json_dumps(entry.value)  # no file can have half of a pair of surrogates
             yield from read(entry)
         except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+            # a fault of the whole file, not of this row
             if str(error).startswith("[HS"):
                 raise
             actual = (entry.text or json.dumps(entry.value, default=str))[:100]

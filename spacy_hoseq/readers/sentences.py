@@ -73,6 +73,7 @@ def read_each(
     """Results of `read` for each group of lines or rows; one Problem for a group that has one, or
     for which it RAISES Unreadable."""
     for group in groups:
+        # a sentence with a line that cannot be read is lost as a whole
         problem = next((line for line in group if isinstance(line, Problem)), None)
         if problem:
             yield problem

@@ -67,6 +67,7 @@ class Settings:
     lang: str = ""
     cut: bool = False
 
+    # checked when it is made: before any file is opened, in a config too
     def __post_init__(self) -> None:
         check_split(self.split, self.part)
         encodings_for(self.encoding, self.lang)
@@ -77,6 +78,7 @@ class Settings:
                 "one of words, and numbers from 1 (0: there is none, -1: the last), each used once"
             )
             raise ValueError(Errors.HS027.format(name="columns", value=value, expected=expected))
+        # "auto" is no representation
         if self.representation != "auto":
             check_representation(self.representation)
 

@@ -101,6 +101,7 @@ def in_part(files: list[Path], split: str, part: str) -> list[Path]:
         return files
     number_of, name, parts = SPLITS[split]
     ranges = ranges_of(parts[part])
+    # files of folders that have no number belong to no part
     chosen: list[Path] = []
     n_numbered = 0
     for file in files:

@@ -28,9 +28,11 @@ def texts_in(file: Path, text_key: str) -> Iterator[Text | Problem]:
             raise TypeError(text)
         return [Text(entry.number, text, fields)]
 
+    # also x.jsonl.gz
     if ".jsonl" in file.suffixes:
         yield from read_values(file, ["utf-8"], read, f'an object with a string "{text_key}"')
         return
+    # their lines would be read as text, with quotes and commas
     if {".csv", ".tsv", ".json", ".parquet"}.intersection(file.suffixes):
         yield Problem(file, 1, "a table", "lines of text, .jsonl or .spacy")
         return

@@ -70,6 +70,7 @@ class _Word(NamedTuple):
 def chunks_of_tree(tree: Tree) -> list[LabelledSpan]:
     """The chunks, in order. Words are counted without traces."""
     words: list[_Word] = []
+    # the outermost bracket
     if not tree.label and len(tree.children) == 1:
         tree = tree.children[0]
     _place(tree, words, [0])
@@ -180,6 +181,7 @@ def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> list[Tr
         return None
     if kind == "VP":
         return inner
+    # "expected * to take": S -> NP-SBJ (a trace) VP
     if functions(daughter.label) != "S" or len(inner) < 2:
         return None
     subject, predicate = inner[:2]
@@ -202,9 +204,11 @@ def _join(words: list[_Word]) -> list[LabelledSpan]:
     before = -1
     for i in range(len(words) - 1, -1, -1):
         tag, name, number, is_head = words[i]
+        # WHNP chunks are NP
         name = name.removeprefix("WH")
         if is_head:
             head = (name, number)
+        # words of the constituent before its head
         if (name, number) == head:
             names[i] = name
         elif tag == "POS":  # the possessive ending
@@ -213,6 +217,7 @@ def _join(words: list[_Word]) -> list[LabelledSpan]:
         joined[i] = number == before
         before = number
     chunks: list[LabelledSpan] = []
+    # words joined to the one before, with the same name, go on with its chunk
     for i, chunk in enumerate(names):
         if chunk and i > 0 and joined[i - 1] and names[i - 1] == chunk:
             chunks[-1] = chunks[-1]._replace(end=i + 1)

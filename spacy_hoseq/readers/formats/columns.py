@@ -88,6 +88,7 @@ def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
     """The rows of each sentence, without comments: "# key = value", "#" with fewer columns than the
     first word of the file, the mark of a document in CoNLL-2003."""
     first = ""
+    # the first line that can only be words tells how many columns there are
     for line in read_lines(path, settings.encodings):
         if isinstance(line, Line) and line.text.strip() and not line.text.startswith(MAYBE_COMMENT):
             first = line.text
@@ -97,6 +98,7 @@ def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
     def is_comment(text: str, begins: bool) -> bool:
         if not begins or not text.startswith(MAYBE_COMMENT):
             return False
+        # "#" may be a word, or the first letter of a hashtag
         if len(_fields(text, settings.separator)) < width:
             return True
         return re.match(r"# +\S+( id)? = |-DOCSTART-\s", text) is not None
@@ -117,6 +119,7 @@ def _fields(text: str, separator: str) -> list[str]:
     if not separator and "\t" not in text:
         return re.split(" +", text.strip(" "))
     fields = [field.strip(" ") or field for field in text.split(separator or "\t")]
+    # as editors and spreadsheets leave them
     while len(fields) > 2 and not fields[-1]:
         fields.pop()
     return fields
@@ -141,6 +144,7 @@ def columns_of(blocks: Sequence[list[list[str]]], given: Columns) -> Columns:
     width = max(widths, key=widths.__getitem__, default=1)
     kinds: dict[int, str] = {}
     for number in range(1, width + 1):
+        # rows of another width are damaged: they say nothing about columns
         if number not in given:
             column: list[list[str]] = []
             for block in blocks:
@@ -164,6 +168,7 @@ def columns_of(blocks: Sequence[list[list[str]]], given: Columns) -> Columns:
 def _kind(column: Sequence[Sequence[str]]) -> str:
     """Kind of a column of several sentences: "chunks", "entities", "O", "nothing", "numbers",
     "words"."""
+    # tags first: also words could be "O", but not all of them
     cells = list(chain.from_iterable(column))
     if all(map(is_entity_tag, cells)):
         types = {cell[2:] for cell in cells} - {""}
@@ -263,6 +268,7 @@ def spans_of(tags: Sequence[str], representation: str = "auto") -> tuple[list[La
     known = ["I" + tag[1:] if tag.startswith("M") else tag for tag in tags]
     if representation == "auto":
         representation = representation_of(tags)
+    # written again, tags that are well formed come back
     chunks = read_chunks(known)
     written = write_chunks(chunks, len(known), representation)
     n_mended = sum(a != b for a, b in zip(known, written, strict=True))

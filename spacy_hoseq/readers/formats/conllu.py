@@ -77,6 +77,7 @@ def read_conllu(path: Path, settings: Settings) -> Items:
 def _sentence(lines: Sequence[Line], cut: bool) -> list[Sentence]:
     """The one of a block. RAISES Unreadable."""
     syntactic, ranges, n_empty = _words(lines)
+    # from here on, tokens that their words spell are these words
     if cut:
         ranges = [token for token in ranges if not _is_spelled(syntactic, token)]
     tokens = list(_tokens(syntactic, ranges))
@@ -116,6 +117,7 @@ def _words(lines: Sequence[Line]) -> tuple[list[_Word], list[_Token], int]:
         if expected:
             raise Unreadable(number, f'"{text[:100]}"', expected)
         misc = dict(part.split("=", 1) for part in fields[9].split("|") if "=" in part)
+        # ids: 8.1 is an empty node, 1-2 a multi-word token
         if "." in fields[0]:
             n_empty += 1
         elif "-" in fields[0]:
@@ -180,6 +182,7 @@ def _is_spelled(words: list[_Word], token: _Token) -> bool:
     parts = words[token.first : token.end]
     if "".join(part.form for part in parts) != token.word.form:
         return False
+    # no space between them; behind the last one as behind the token
     for i in range(token.first, token.end - 1):
         words[i] = words[i]._replace(misc=NO_SPACE)
     words[token.end - 1] = parts[-1]._replace(misc=token.word.misc)
@@ -201,6 +204,7 @@ def _tokens(words: Sequence[_Word], ranges: Sequence[_Token]) -> Iterator[_Token
 def _merged(words: Sequence[_Word], token: _Token) -> _Token:
     """A token with the annotation of its words as that of one."""
     parts = words[token.first : token.end]
+    # heads count from 1
     inside = range(token.first + 1, token.end + 1)
     root = next((part for part in parts if part.head not in inside), parts[0])
     word = root._replace(
@@ -254,6 +258,7 @@ def _heads(tokens: Sequence[_Token], places: list[int], n_words: int) -> list[in
     for n, token in enumerate(tokens):
         token_of += [n] * (token.end - token.first)
     heads: list[int] = []
+    # heads point to syntactic words: to the tokens that these are in
     for n, token in enumerate(tokens):
         if token.word.head is None or not token.word.relation:
             return None
@@ -268,6 +273,7 @@ def _heads(tokens: Sequence[_Token], places: list[int], n_words: int) -> list[in
 
 def _is_tree(heads: list[int]) -> bool:
     """True if all words come to one root: of others, spaCy makes several sentences."""
+    # after k rounds heads are 2^k steps above
     for _ in range(len(heads).bit_length()):
         heads = [heads[head] for head in heads]
     return len(set(heads)) == 1
@@ -276,6 +282,7 @@ def _is_tree(heads: list[int]) -> bool:
 def _spans(words: Sequence[_Word], places: list[int], key: str) -> list[LabelledSpan] | None:
     """The entities or chunks in column 10; None if no word has any."""
     tags = [word.misc.get(key, "O") for word in words]
+    # another tool may have other values under this key
     if not any(key in word.misc for word in words) or not all(map(is_entity_tag, tags)):
         return None
     spans: list[LabelledSpan] = []

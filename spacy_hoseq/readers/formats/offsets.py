@@ -54,6 +54,7 @@ def read_offsets(path: Path, settings: Settings) -> Items:
 def text_and_spans(value: Any) -> tuple[str, list[Offsets]]:
     """A text and its spans. RAISES LookupError, TypeError, ValueError, AttributeError: of no known
     form."""
+    # spaCy: [text, {"entities": ...}]
     if isinstance(value, list):
         value = {"text": value[0], **value[1]}
     if not isinstance(value, dict):
@@ -61,6 +62,7 @@ def text_and_spans(value: Any) -> tuple[str, list[Offsets]]:
     if "annotations" in value and "data" in value:
         return _label_studio_task(value)
     keys = ("spans", "entities", "labels", "label")
+    # the first key that has a list: Prodigy also has "tokens", doccano "relations"
     key = [key for key in keys if isinstance(value.get(key), list)][0]
     if not isinstance(value["text"], str):
         raise TypeError(value)
@@ -90,6 +92,7 @@ def _offsets(span: Any) -> Offsets:
         start, end, label = span[:3]
     if isinstance(label, list):
         label = label[0]
+    # True is an int, too
     if not (type(start) is int and type(end) is int):
         raise TypeError(span)
     if not isinstance(label, str) or not label:
@@ -105,6 +108,7 @@ def sentence_of(
     good: list[LabelledSpan] = []
     unknown: set[int] = set()  # words in spans that do not begin and end with words
     known: set[int] = set()
+    # longer ones first, so that the outer of nested spans stays
     for start, end, label in sorted(spans, key=lambda span: (span[0], -span[1])):
         span = doc.char_span(start, end, label) if 0 <= start < end <= len(text) else None
         actual = f'{label} "{text[max(start, 0) : max(end, 0)]}" ({start}-{end})'
@@ -157,6 +161,7 @@ def read_brat(path: Path, settings: Settings) -> Items:
 
 def _text(path: Path, settings: Settings) -> str | None:
     """A whole file with its line ends as they are: offsets count them."""
+    # read as bytes: offsets count line ends as they are
     for encoding in settings.encodings:
         try:
             return path.read_bytes().decode(encoding)

@@ -65,6 +65,7 @@ def _parsed(number: int, pieces: Sequence[str]) -> tuple[list[str], list[str], l
         if match is None:
             raise Unreadable(number, f'"{piece}"', expected)
         opening, word, tag, closing, _ = match.groups()
+        # [[a/n begins two groups
         open_at += [i] * len(opening)
         words.append(word)
         tags.append(tag)
@@ -82,6 +83,7 @@ def _parsed(number: int, pieces: Sequence[str]) -> tuple[list[str], list[str], l
 def _outermost(groups: list[LabelledSpan], names: dict[str, str]) -> list[LabelledSpan]:
     """Groups that have a name, without those within another one, in order."""
     entities: list[LabelledSpan] = []
+    # outer groups first
     for first, end, tag in sorted(groups, key=lambda group: (group.first, -group.end)):
         if tag in names and (not entities or entities[-1].end <= first):
             entities.append(LabelledSpan(first, end, names[tag]))
@@ -96,6 +98,7 @@ def _cut(words: list[str], tags: list[str], entities: list[LabelledSpan]) -> Ite
     ended = False
     for i, word in enumerate(words, 1):
         ended = word in ends or (ended and word in closing)
+        # a sentence ends with the paragraph at the latest
         is_last = i == len(words)
         goes_on = not is_last and (words[i] in ends or words[i] in closing)
         within = any(first < i < end for first, end, _ in entities)

@@ -52,11 +52,13 @@ FORMATS: dict[str, Callable[[], Format]] = {
 def format_named(name: str) -> Format:
     """The format of a short name, or of one in `spacy.registry.misc`. RAISES ValueError [HS161]: no
     format has it."""
+    # short names never change
     if name in FORMATS:
         return FORMATS[name]()
     made = registry.misc.get(name)() if name in registry.misc else None
     if isinstance(made, Format):
         return made
+    # ours are listed by their short names
     own = [other for other in registry.misc.get_all() if not other.startswith(("spacy", "thinc"))]
     known = ", ".join(["auto", "spacy", *FORMATS, *own])
     raise ValueError(Errors.HS161.format(name=name, known=known))
@@ -76,6 +78,7 @@ def recognised(path: Path, settings: Settings) -> str:
     for line in islice(read_lines(path, settings.encodings), 200):
         if isinstance(line, Line) and line.text.strip():
             texts.append(line.text)
+    # an empty file has no sentences in any format
     if not texts:
         return "columns"
     if re.match(r'\s*(\{|\[\s*([\[{"0-9]|$))', texts[0]):
@@ -126,6 +129,7 @@ def _json_format(path: Path, settings: Settings) -> str:
         return "rows"
     if has_tokens(first) and not isinstance(first.get("text"), str):
         return "tokens"
+    # the first that has spans; others may be texts that were rejected
     for value in values:
         try:
             text_and_spans(value)
@@ -165,6 +169,7 @@ def read_corpus(path: Path, format: str | Format, settings: Settings) -> Items:
 
 
 def _check_words(path: Path, sentences: list[list[str]]) -> None:
+    # the usual signs of a wrong column
     words = list(chain.from_iterable(sentences))
     if words and counts_up(sentences):
         do = "Say which column has the words (--word-column 2)"

@@ -43,6 +43,7 @@ def _sentences(row: dict[str, Any]) -> list[Sentence]:
     """Sentences of a row. RAISES KeyError, IndexError, TypeError, ValueError: offsets do not
     fit."""
     starts = [bound["start"] for bound in row.get("sentences") or ()]
+    # a token belongs to the last sentence that begins before it
     by_sentence: dict[int, list[Piece]] = {}
     for piece in _pieces(row["text"], row["tokens"]):
         number = max(bisect_right(starts, piece["at"]), 1)
@@ -95,6 +96,7 @@ def _pieces(text: str, tokens: list[dict[str, Any]]) -> list[Piece]:
         gap = text[end:limit]
         if gap.strip() or token.get("word", word) != word:
             raise ValueError(token)
+        # as spaCy has it: one space belongs to the word, all other white space is a token
         space = gap.startswith(" ")
         pieces.append({**token, "text": word, "space": space, "at": start})
         if gap[space:]:

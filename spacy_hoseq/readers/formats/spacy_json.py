@@ -38,6 +38,7 @@ def _sentence(sent: Span) -> Sentence:
         first = entity.start - sent.start
         entities.append(LabelledSpan(first, first + len(entity), entity.label_))
     heads = None
+    # without relations, every word is its own head
     if sent[0].has_dep():
         heads = [token.head.i - sent.start for token in sent]
     return Sentence(

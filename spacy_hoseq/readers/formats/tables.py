@@ -42,12 +42,15 @@ def header_of(line: str) -> dict[str, int]:
             if form.fullmatch(name.strip()):
                 places.setdefault(kind, number)
                 break
+    # beside a column of words "token" is its number
     token = places.pop("token", None)
     if token is not None:
         places.setdefault("word", token)
     label = places.pop("label", None)
     if label is not None:
-        places["tag" if "entity" in places else "entity"] = label
+        # "tag" is a tag of a word beside a column of entities, else that of an entity
+        kind = "tag" if "entity" in places else "entity"
+        places[kind] = label
     return places if "word" in places and len(places) > 1 else {}
 
 
@@ -106,6 +109,7 @@ def _groups(rows: Iterable[Entry | Problem], ids: list[int]) -> Iterator[list[Ro
             continue
         cells = row.value
         name = ""
+        # a row that is too short is a problem later
         if ids and max(ids) < len(cells) and cells[ids[0]].strip():
             name = "\t".join(cells[place].strip() for place in ids)
         if group and (not any(cells) or (name and name != sentence)):

@@ -60,6 +60,7 @@ def found_separator(texts: Sequence[str]) -> str:
     for text in texts:
         if not MARKUP.fullmatch(text) and not RULE.fullmatch(text):
             words += [word for word in text.split() if word not in ("[", "]")]
+    # the first that nearly all words have: the others may be within words
     for separator in ("/", "_", "|"):
         n_tagged = sum(all(split_tag(word, separator)) for word in words)
         if n_tagged >= 0.95 * len(words) > 0:
@@ -129,6 +130,7 @@ def _cut(rows: list[list[str]]) -> Iterator[list[list[str]]]:
     for i in range(1, len(rows)):
         last = rows[i - 1][1]
         tag = rows[i][1]
+        # quotes and brackets behind the full stop belong to the sentence
         ended = last == "." or (ended and last in closing)
         if ended and tag != "." and tag not in closing:
             yield rows[first:i]
@@ -142,6 +144,7 @@ def split_tag(piece: str, separator: str) -> tuple[str, str]:
     escaped = "\\" + separator
     at = len(piece)
     while True:
+        # from the end: words have separators more often than tags
         at = piece.rfind(separator, 0, at)
         if at <= 0:
             return "", piece.removeprefix(separator)

@@ -38,6 +38,7 @@ def read_tokens(path: Path, settings: Settings) -> Items:
         tags = _column(row, _key(row, ("pos_tags", "pos", "upos", "xpos")), names)
         chunk_tags = _column(row, _key(row, ("chunk_tags", "chunks")), names)
         entity_key = _key(row, ("ner_tags", "ner", "tags", "labels"))
+        # names in the file come first
         if settings.labels and entity_key not in names:
             names[entity_key] = settings.labels
         entity_tags = _column(row, entity_key, names)
@@ -78,6 +79,7 @@ def _column(row: dict[str, Any], key: str, names: dict[str, Sequence[str]]) -> l
     tags = row.get(key)
     if not key or not any(isinstance(tag, int) for tag in tags or ()):
         return tags
+    # without names, numbers are ignored, except for those of entities
     labels = names.get(key)
     if not labels:
         return None

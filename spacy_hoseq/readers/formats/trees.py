@@ -95,6 +95,7 @@ def parse_trees(lines: Iterable[Line | Problem], path: Path) -> Iterator[Tree | 
     pieces = list(_pieces(lines))
     at = 0
     while at < len(pieces):
+        # what stands between trees
         if pieces[at].is_mark or re.fullmatch(r"</[^<>]*>", pieces[at].text):
             at += 1
             continue
@@ -132,6 +133,7 @@ def _start_of(text: str) -> int:
 
 def _tree_at(pieces: Sequence[_Piece], start: int) -> tuple[Tree, int]:
     """The tree that begins at a piece, and the piece behind it. RAISES Unreadable."""
+    # brackets that are open, the outermost first
     stack: list[_Open] = []
     for at in range(start, len(pieces)):
         text, line, _, is_mark, problem = pieces[at]
@@ -167,6 +169,7 @@ def _tree(atoms: list[str], children: list[Tree], line: int, outermost: bool) ->
     """The tree of a bracket. RAISES Unreadable."""
     if not children and len(atoms) == 2:
         return Tree(atoms[0], (), atoms[1], line)
+    # only the outermost bracket may have no label
     if children and len(atoms) < 2 and (atoms or outermost):
         return Tree("".join(atoms), tuple(children), None, line)
     text = " ".join(atoms)
@@ -200,6 +203,7 @@ def _next_tree(pieces: Sequence[_Piece], start: int) -> int:
         piece = pieces[at]
         if piece.is_mark:
             return at
+        # indented brackets are constituents
         if piece.first and piece.line > pieces[start].line:
             texts = [other.text for other in pieces[at : at + len(beginning)]]
             if texts == beginning:

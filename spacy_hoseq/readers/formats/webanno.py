@@ -52,6 +52,7 @@ def _layers(lines: Iterable[Line | Problem]) -> tuple[dict[str, int], int]:
             name = match[2].rpartition(".")[2]
             features = match[3].split("|")
             feature = known.get(name, features[-1])
+            # chains and relations have columns, but no spans of words
             if match[1] == "SP" and feature and feature in features:
                 layers.setdefault(name, width + features.index(feature))
             width += len(features)
@@ -72,6 +73,7 @@ def _sentence(lines: Sequence[Line], layers: dict[str, int], width: int) -> list
             raise Unreadable(number, f'"{text}"', expected)
         words.append(_unescaped(fields[2]))
         rows.append(fields)
+        # before this word
         spaces.append(int(bounds[1]) > before)
         before = int(bounds[2])
     others = [name for name in layers if name not in ("POS", "Lemma", "MorphologicalFeatures")]
@@ -79,6 +81,7 @@ def _sentence(lines: Sequence[Line], layers: dict[str, int], width: int) -> list
     if others:
         name = "NamedEntity" if "NamedEntity" in layers else others[0]
         entities = _entities([fields[layers[name]] for fields in rows])
+        # `doc.ents` cannot overlap
         for span, later in pairwise(entities):
             if later.first < span.end:
                 number = lines[later.first].number
