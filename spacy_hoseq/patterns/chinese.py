@@ -16,18 +16,18 @@ from typing import Any, Literal
 
 import srsly
 
-FOLDER = Path(__file__).parent
-
 
 def chinese_pos_rules(tag_set: Literal["ctb", "ud"] = "ctb") -> list[dict[str, Any]]:
-    """Rules for `spacy_hoseq.rule_patterns.v1`. Those that name a tag which the component does not
-    have are left out."""
-    rules = srsly.read_json(FOLDER / f"chinese_pos_rules_{tag_set}.json")
-    return [{**rule, "optional": True} for rule in rules]
+    """Rules for `spacy_hoseq.rule_patterns.v1`. A rule is left out if it names a tag that the
+    component does not have."""
+    path = Path(__file__).with_name(f"chinese_pos_rules_{tag_set}.json")
+    return [{**rule, "optional": True} for rule in srsly.read_json(path)]
 
 
 def chinese_organisation_rules() -> list[dict[str, Any]]:
-    """Classes of words. Each has a name, where its words stand (a chunk "begins" or "ends" with
-    them, or has them "before" or "after" it), the words, and some an "example" (made up) or a
-    "note"."""
-    return [*srsly.read_json(FOLDER / "chinese_organisation_rules.json")]
+    """Classes of words for `spacy_hoseq.chunk_words.v1`.
+
+    Each class has a name, where its words stand (a chunk "begins" or "ends" with them, or has them
+    "before" or "after" it), the words, and some have an "example" (made up) or a "note".
+    """
+    return [*srsly.read_json(Path(__file__).with_name("chinese_organisation_rules.json"))]

@@ -8,6 +8,7 @@ holds them for every length, and inference stays linear.
 Checked against a search through all spans in tests/patterns/test_chunk_words.py.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -29,12 +30,8 @@ from .sources import (
     sequences_of,
 )
 
-NAME = "chunk_words"
-# where words of a list are looked for; step -1: they end there, 1: they begin there
-LISTS = {"begins": 1, "ends": -1, "before": -1, "after": 1}
-PLACES = (*LISTS, "inner", "size")
-# of the only, first, inner and last token of a chunk: "bilou", "start_end"
-LETTERS = ("UBIL", "SBIE")
+# where the words of a class stand -> the step to the other end of a word: 1 if it begins there
+WORD_PLACES = {"begins": 1, "ends": -1, "before": -1, "after": 1}
 
 
 class ChunkWords(PatternSource):
@@ -43,8 +40,8 @@ class ChunkWords(PatternSource):
 
     label (str): the type of the chunks. The tags must be of "bilou" or "start_end".
     classes: dictionaries with "name", "where" ("begins", "ends", "before", "after") and "words",
-        and anything else ("note", "example") for the reader. A word may be part of a token, or
-        several tokens.
+        and anything else ("note", "example") for people. A word may be part of a token, or several
+        tokens.
     tests: conjunctions of "begins", "ends", "before", "after", "inner", "size", joined by "+": one
         weight for each combination of classes ("other" where no word is listed) and sizes.
     max_size (int): tokens of the longest chunks, from 2. Time grows with it.
@@ -55,45 +52,62 @@ class ChunkWords(PatternSource):
         self, label: str, classes: list[dict[str, Any]], tests: list[str], max_size: int = 20
     ) -> None:
         if max_size < 2:
-            raise refused(NAME, f"`max_size` must be at least 2, got {max_size}")
+            raise _refused(f"`max_size` must be at least 2, got {max_size}")
         self.label = label
         self.max_size = max_size
-        self.tests = [test.split("+") for test in tests]
-        if not tests or any(len(set(test) & set(PLACES)) < len(test) for test in self.tests):
-            problem = f"tests must be of {', '.join(PLACES)}, each once, joined by +; got {tests!r}"
-            raise refused(NAME, problem)
-        words_of: dict[str, list[list[str]]] = {where: [] for where in LISTS}
+        self.tests = _split_tests(tests)
+        words: dict[str, list[list[str]]] = {where: [] for where in WORD_PLACES}
         for entry in classes:
             _check_class(entry)
-            words_of[entry["where"]].append(entry["words"])
-        self._lists = [ListedWords(words_of[where], step) for where, step in LISTS.items()]
-        n_values = {where: len(words) + 1 for where, words in words_of.items()}
-        # beside the classes of "begins": the chunk is the word that it ends with, and nothing else
+            words[entry["where"]].append(entry["words"])
+        self._lists: list[ListedWords] = []
+        # "inner" is the last word of "ends" within a chunk, before its own: none, one of the same
+        # class, of another class
+        n_values = {"inner": 3, "size": max_size}
+        for where, step in WORD_PLACES.items():
+            self._lists.append(ListedWords(words[where], step))
+            n_values[where] = len(words[where]) + 1
+        # one more class of "begins": the chunk is the listed word that it ends with, nothing else
         self._itself = n_values["begins"]
         n_values["begins"] += 1
-        # of the words of "ends" within a chunk, before its own: none, one of the same class, of another
-        n_values |= {"inner": 3, "size": max_size}
-        self._bases = [[n_values[place] for place in test] for test in self.tests]
-        *self._first, n_weights = np.cumsum([0, *map(np.prod, self._bases)]).tolist()
+        self._bases = []
+        self._first = []  # weight of each test
+        n_weights = 0
+        for test in self.tests:
+            bases = [n_values[place] for place in test]
+            self._bases.append(bases)
+            self._first.append(n_weights)
+            n_weights += math.prod(bases)
         self.n_rules = n_weights * max_size  # one for each weight and size
 
     def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
         """RAISES ValueError [HS034]: the component has no tags of such chunks."""
-        ids = {label: i for i, label in enumerate(labels)}
-        letters = next((some for some in LETTERS if f"{some[3]}-{self.label}" in ids), None)
-        if letters is None:
-            raise refused(NAME, f'no tags of {self.label} as "bilou" or "start_end" have them')
-        only, begin, middle, last = (ids[f"{letter}-{self.label}"] for letter in letters)
-        longest = min(self.max_size, max(map(len, sequences), default=self.max_size))
-        # what can stand before a chunk of one token, and that chunk; then those of more tokens
-        chunks: list[list[Pattern]] = [[] for _ in range(self.max_size)]
-        chunks[0] = [(ids[label], only) for label in labels if label[:1] not in "BI"]
-        for size in range(2, longest + 1):
-            chunks[size - 1] = [(begin, *[middle] * (size - 2), last)]
-        of_rules = chunks * (self.n_rules // self.max_size)
-        patterns = [pattern for chunk in of_rules for pattern in chunk]
-        rule_of = np.repeat(np.arange(self.n_rules), list(map(len, of_rules)))
+        chunks = self._chunks(labels, max(map(len, sequences), default=self.max_size))
+        patterns: list[Pattern] = []
+        rules: list[int] = []
+        for rule in range(self.n_rules):
+            pattern_group = chunks[rule % self.max_size]
+            patterns += pattern_group
+            rules += [rule] * len(pattern_group)
+        rule_of = np.array(rules, np.intp)
         return PatternFeatures(patterns, rule_of // self.max_size, rule_of)
+
+    def _chunks(self, labels: Sequence[str], longest: int) -> list[list[Pattern]]:
+        """Label patterns of chunks of 1, 2, ... max_size tokens; none of more than `longest`."""
+        ids = {label: i for i, label in enumerate(labels)}
+        # of the only, first, inner and last token of a chunk: "bilou", "start_end"
+        letters = "UBIL" if f"L-{self.label}" in ids else "SBIE"
+        if f"{letters[3]}-{self.label}" not in ids:
+            raise _refused(f'no tags of {self.label} as "bilou" or "start_end" have them')
+        only, begin, middle, last = (ids[f"{letter}-{self.label}"] for letter in letters)
+        # a chunk of one token stands after any label that ends a chunk, or is outside
+        chunks: list[list[Pattern]] = [
+            [(ids[label], only) for label in labels if label[:1] not in "BI"]
+        ]
+        for size in range(2, self.max_size + 1):
+            pattern = (begin, *[middle] * (size - 2), last)
+            chunks.append([pattern] if size <= longest else [])
+        return chunks
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         parts = [NOTHING_FIRED]
@@ -103,24 +117,28 @@ class ChunkWords(PatternSource):
         return joined_matches(parts)
 
     def _fire(self, words: list[str]) -> tuple[Ints, Ints]:
-        """Last tokens and rules of one sentence, for every chunk that ends with a listed word. Arrays
-        are over the places between tokens."""
+        """Last tokens and rules of one sentence, for every chunk that ends with a listed word."""
+        # classes of listed words, and their lengths, at the W + 1 places between tokens
         text = "".join(words)
         bounds = np.cumsum([0, *map(len, words)])
         listed = np.stack([words.at(text)[:, bounds] for words in self._lists])
         begins, ends, before, after = listed[:, 0]
+        # where a listed word ends, and the token in which it begins
         stops = np.flatnonzero(ends)
         starts = np.searchsorted(bounds, bounds[stops] - listed[1, 1, stops], side="right") - 1
-        least = stops - starts  # tokens of the listed word
-        counts = np.maximum(np.minimum(stops, self.max_size) - least + 1, 0)
-        size = ranges(least, counts)
-        start, stop, shortest = (np.repeat(values, counts) for values in (starts, stops, least))
+        # chunks that end there: from the tokens of the listed word alone to `max_size`
+        shortest = stops - starts
+        counts = np.maximum(np.minimum(stops, self.max_size) - shortest + 1, 0)
+        size = ranges(shortest, counts)
+        start = np.repeat(starts, counts)
+        stop = np.repeat(stops, counts)
+        is_itself = size == np.repeat(shortest, counts)
         first = stop - size
-        # where the last listed word ends before the one at the chunk's end begins
+        # the last listed word that ends before the one at the chunk's end begins
         earlier = np.searchsorted(stops, start, side="right")
         inner = np.where(earlier > 0, stops[earlier - 1], 0)
         values = {
-            "begins": np.where(size == shortest, self._itself, begins[first]),
+            "begins": np.where(is_itself, self._itself, begins[first]),
             "ends": ends[stop],
             "before": before[first],
             "after": after[stop],
@@ -128,23 +146,23 @@ class ChunkWords(PatternSource):
             "size": size - 1,
         }
         rules = []
-        for test, bases, number in zip(self.tests, self._bases, self._first, strict=True):
-            weight = number + np.ravel_multi_index(tuple(values[place] for place in test), bases)
-            rules.append(weight * self.max_size + size - 1)
+        for test, bases, first_weight in zip(self.tests, self._bases, self._first, strict=True):
+            combination = np.ravel_multi_index(tuple(values[place] for place in test), bases)
+            rules.append((first_weight + combination) * self.max_size + size - 1)
         return np.tile(stop - 1, len(rules)), np.concatenate(rules)
 
 
 class ListedWords:
-    """Classes of words that are looked for where they begin (step 1) or end (-1). RAISES ValueError
-    [HS034]: a word of two classes."""
+    """Finds words of classes where they begin (step 1) or end (-1). RAISES ValueError [HS034]: a
+    word of two classes."""
 
     def __init__(self, classes: list[list[str]], step: int) -> None:
         self._step = step
-        self._class_of: dict[str, int] = {}
+        self._class_of: dict[str, int] = {}  # words are read backwards if they end at a place
         for number, words in enumerate(classes, start=1):
             for word in words:
                 if self._class_of.setdefault(word[::step], number) != number:
-                    raise refused(NAME, f"{word!r} is in two classes of one place")
+                    raise _refused(f"{word!r} is in two classes of one place")
         longest_first = sorted(self._class_of, key=len, reverse=True)
         self._expression = re.compile(f"(?=({'|'.join(map(re.escape, longest_first))}))")
 
@@ -157,10 +175,24 @@ class ListedWords:
         return found[:, :: self._step]
 
 
+def _split_tests(tests: list[str]) -> list[list[str]]:
+    """The places that each test names. RAISES ValueError [HS034]: a test that cannot work."""
+    places = [*WORD_PLACES, "inner", "size"]
+    split = [test.split("+") for test in tests]
+    if not tests or any(len({*test}.intersection(places)) < len(test) for test in split):
+        problem = f"tests must be of {', '.join(places)}, each once, joined by +; got {tests!r}"
+        raise _refused(problem)
+    return split
+
+
 def _check_class(entry: Any) -> None:
     """RAISES ValueError [HS034]: it is no class of words."""
     is_class = isinstance(entry, dict) and {"name", "where", "words"} <= set(entry)
-    words = entry["words"] if is_class and entry["where"] in LISTS else []
+    words = entry["words"] if is_class and entry["where"] in WORD_PLACES else []
     if not words or not all(isinstance(word, str) and word for word in words):
-        problem = f"a class has a name, words, and where ({', '.join(LISTS)}); got {entry!r}"
-        raise refused(NAME, problem)
+        places = ", ".join(WORD_PLACES)
+        raise _refused(f"a class has a name, words, and where ({places}); got {entry!r}")
+
+
+def _refused(problem: str) -> ValueError:
+    return refused("chunk_words", problem)

@@ -12,7 +12,6 @@ from ..decoders.problem import Pattern, ranges
 from ..features.sequences import words_and_lengths
 from .sources import (
     EVERYWHERE,
-    NONE,
     FiredRules,
     PatternFeatures,
     PatternSource,
@@ -20,25 +19,23 @@ from .sources import (
     fired_rules,
 )
 
-MAX_ORDER = 20
-MAX_ORDER_OF_WORDS = 8
-BITS = 28  # of a rule's number: a word is taken for one of 1,000 others once in 270,000 words
-MIX = np.uint64(0x9E3779B97F4A7C15)
+# of the number of a word's rule: a word is taken for one of 1,000 others once in 270,000 words
+WORD_RULE_BITS = 28
 
 
 class FrequentTransitions(PatternSource):
-    """Every label sequence of order 2 to `max_order` seen at least `min_count` times, with one weight
-    each (Qian & Liu, "Experiments").
+    """Every label sequence of order 2 to `max_order` that was seen at least `min_count` times, with
+    one weight each (Qian & Liu, "Experiments").
 
-    (Order 1 is what the transition matrix holds, with weights of any sign.)
+    (The transition matrix holds order 1, with weights of any sign.)
 
-    max_order (int): longest patterns, 2 to MAX_ORDER (20); order 3 is four labels. min_count (int):
-        how often each must occur in training, >= 1; lower: more patterns, slower.
+    max_order (int): longest patterns, 2 to 20; order 3 is four labels. min_count (int): how often
+        each must occur in training, >= 1; lower: more patterns, slower.
     RAISES ValueError [HS027].
     """
 
     def __init__(self, max_order: int = 3, min_count: int = 10) -> None:
-        check_number("max_order", max_order, 2, MAX_ORDER)
+        check_number("max_order", max_order, 2, 20)
         check_number("min_count", min_count, 1)
         self.max_order = max_order
         self.min_count = min_count
@@ -48,7 +45,7 @@ class FrequentTransitions(PatternSource):
         for length in range(3, self.max_order + 2):
             _, windows = _windows(sequences, length)
             strings, counts = np.unique(windows, axis=0, return_counts=True)
-            patterns += map(tuple, strings[counts >= self.min_count].tolist())
+            patterns += [tuple(string) for string in strings[counts >= self.min_count].tolist()]
         n = len(patterns)
         return PatternFeatures(patterns, np.arange(n), np.full(n, EVERYWHERE, np.intp))
 
@@ -57,26 +54,27 @@ class WordPatterns(PatternSource):
     """Label patterns tied to words: "at this word, these labels around it".
 
     A rule is a word and its place in a window of n tokens, 2 <= n <= max_order + 1; its patterns are
-    strings y_1 ... y_n of labels of the window, one weight each. Of those that the training text
-    has at least `min_count` times with the rule, the `most` of largest gain > 0 are taken:
+    strings y_1 ... y_n of labels of the window, one weight each. A candidate occurs at least
+    `min_count` times in the training text with its rule. The `most` candidates with the largest
+    gain > 0 become patterns:
 
         gain = N(y_1 ... y_n) log [ N(y_1 ... y_n) N(y_2 ... y_{n-1}) / (N(y_1 ... y_{n-1}) N(y_2 ... y_n)) ]
 
-    with counts N of strings in windows of the rule: what the whole string says at this word beyond
-    its parts.
+    N counts strings in windows of the rule. The gain is what the string says at this word beyond its
+    parts.
 
     The number of a rule is a hash of word and place, so that nothing but the features is saved.
 
-    max_order (int): longest patterns, 1 to MAX_ORDER_OF_WORDS (8); order 1 is two labels.
-    min_count (int): how often the word and the labels must occur together in training.
-    most (int): how many patterns are taken; more are slower.
+    max_order (int): longest patterns, 1 to 8; order 1 is two labels. min_count (int): how often the
+        word and the labels must occur together in training. most (int): how many patterns at most;
+        more are slower.
     RAISES ValueError [HS027]: settings out of range.
     """
 
-    n_rules = 1 << BITS
+    n_rules = 1 << WORD_RULE_BITS
 
     def __init__(self, max_order: int = 2, min_count: int = 5, most: int = 1000) -> None:
-        check_number("max_order", max_order, 1, MAX_ORDER_OF_WORDS)
+        check_number("max_order", max_order, 1, 8)
         check_number("min_count", min_count, 1)
         check_number("most", most, 1)
         self.max_order = max_order
@@ -90,31 +88,40 @@ class WordPatterns(PatternSource):
     def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
         words = np.concatenate([np.zeros(0, np.uint64), *self._words])
         self._words = []
-        gains: list[tuple[float, tuple[int, ...]]] = []  # and rule, labels
+        gains = [np.zeros(0)]
+        rules = [np.zeros(0, np.intp)]
+        patterns: list[Pattern] = []
         for length in range(2, self.max_order + 2):
             ends, windows = _windows(sequences, length)
             for j in range(length):
-                rules = _rules(words[ends - j], j)
-                distinct, n, gain = _counted(np.column_stack([rules, windows]))
+                rows = np.column_stack([_rules(words[ends - j], j), windows])
+                candidates, n, gain = _counted(rows)
                 chosen = (n >= self.min_count) & (gain > 0)
-                rows = map(tuple, distinct[chosen].tolist())
-                gains += zip(gain[chosen].tolist(), rows, strict=True)
-        best = [row for _, row in sorted(gains, key=lambda each: -each[0])[: self.most]]
-        rule_of = np.array([row[0] for row in best], np.intp)
-        return PatternFeatures([row[1:] for row in best], np.arange(len(best)), rule_of)
+                gains.append(gain[chosen])
+                rules.append(candidates[chosen, 0])
+                patterns += [tuple(row) for row in candidates[chosen, 1:].tolist()]
+        # a stable sort: of equal gains, the shorter pattern comes first
+        best = np.argsort(-np.concatenate(gains), kind="stable")[: self.most]
+        rule_of = np.concatenate(rules)[best]
+        return PatternFeatures([patterns[i] for i in best.tolist()], np.arange(len(best)), rule_of)
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         """All rules that a feature can have, at all tokens."""
         words, lengths = words_and_lengths(docs)
         places = _places(lengths)
-        tokens = [np.flatnonzero(places >= j) for j in range(self.max_order + 1)]
-        rules = [_rules(words[at - j], j) for j, at in enumerate(tokens)]
+        tokens = []
+        rules = []
+        for j in range(self.max_order + 1):
+            last = np.flatnonzero(places >= j)
+            tokens.append(last)
+            rules.append(_rules(words[last - j], j))
         return fired_rules(np.concatenate(tokens), np.concatenate(rules))
 
 
 def _windows(sequences: list[NDArray[np.int32]], length: int) -> tuple[Ints, Ints]:
-    """Strings of `length` known labels. RETURNS the last token of each (W,), and them (W, length)."""
-    gold = np.concatenate([NONE, *sequences])
+    """All strings of `length` known labels. RETURNS the last token of each (W,), and the strings (W,
+    length)."""
+    gold = np.concatenate([np.zeros(0, np.intp), *sequences])
     places = _places(np.array([len(sequence) for sequence in sequences], np.intp))
     ends = np.flatnonzero(places >= length - 1)
     windows = gold[ends[:, None] + np.arange(1 - length, 1)]
@@ -123,29 +130,28 @@ def _windows(sequences: list[NDArray[np.int32]], length: int) -> tuple[Ints, Int
 
 
 def _places(lengths: AnyInts) -> Ints:
-    """Place of each token in its sequence, from 0."""
+    """Places of tokens in their sequences, from 0."""
     return ranges(np.zeros_like(lengths), lengths)
 
 
 def _rules(words: Keys, place: int) -> Ints:
     """Numbers of the rules of words that are `place` tokens before the end of a window."""
-    mixed = (words + np.uint64(place)) * MIX
-    return (mixed >> np.uint64(64 - BITS)).astype(np.intp)
+    # the highest bits of a product are a hash (Knuth, "The Art of Computer Programming", 6.4)
+    mixed = (words + np.uint64(place)) * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed >> np.uint64(64 - WORD_RULE_BITS)).astype(np.intp)
 
 
 def _counted(rows: Ints) -> tuple[Ints, Ints, Floats]:
     """Distinct rows, how often each is there, and its gain. rows (M, 1 + n): rule and labels."""
     distinct, first, n = np.unique(rows, axis=0, return_index=True, return_counts=True)
-    rule = rows[:, :1]
-    labels = rows[:, 1:]
-    whole, middle, head, tail = (
-        _how_often(np.hstack([rule, part]))[first]
-        for part in (labels, labels[:, 1:-1], labels[:, :-1], labels[:, 1:])
-    )
-    return distinct, n, np.log(whole * middle / (head * tail)) * whole
+    string = _counts_of(rows)[first]
+    without_last = _counts_of(rows[:, :-1])[first]
+    without_first = _counts_of(np.delete(rows, 1, axis=1))[first]
+    middle = _counts_of(np.delete(rows[:, :-1], 1, axis=1))[first]
+    return distinct, n, np.log(string * middle / (without_last * without_first)) * string
 
 
-def _how_often(rows: Ints) -> Floats:
-    """Count of each row among all rows."""
+def _counts_of(rows: Ints) -> Floats:
+    """How often each row is among all rows."""
     _, inverse, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     return counts[inverse.reshape(-1)].astype(np.float64)

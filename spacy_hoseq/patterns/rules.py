@@ -4,8 +4,8 @@ likely to have.
     {"name": "from-to", "tokens": [{"LOWER": "from"}, {}, {"LOWER": "to"}, {}], "labels": ["IN", "?y", "TO", "?y"],
     "tied": true}
 
-Where the token pattern matches, labelling the matched tokens so earns the rule's weight. One label
-description for each token description:
+Where the token pattern matches, labels of the matched tokens that fit the rule get its weight. Each
+token description has one label description:
 
     "NN"                  this label
     ["B-PER", "I-PER"]    any of these labels
@@ -19,8 +19,8 @@ such a rule that overlap, the longest counts. Rules without "OP" and "*" that st
 sequences become label patterns in the trie, all others configurations. Rules without "OP" that look
 at words alone are matched for whole batches (`matchers.py`).
 
-A rule may say more: "note", "example", "count" are for its readers, and an "optional" rule is left
-out where the component lacks one of its labels.
+"note", "example" and "count" are for people who read the rules. An "optional" rule is left out if
+the component lacks one of its labels.
 """
 
 import itertools
@@ -49,21 +49,16 @@ from .sources import (
     PatternFeatures,
     PatternSource,
     fired_rules,
+    fired_spans,
     joined_matches,
     refused,
     sequences_of,
 )
 
-MAX_VARIABLES = 2  # L^3 patterns for one rule would be too many for the trie
-MAX_EXPANDED = 64  # label sequences up to which a rule with label sets is written out in the trie
-ANY = "*"
-FOR_READERS = ("note", "example", "count")
-KEYS = 'a rule has the keys "name", "tokens", "labels" and, if wanted, "tied", "optional", "note", "example", "count"'
-
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule as it is given, without what is for its readers."""
+    """A rule as it is given, without notes for people."""
 
     name: str
     tokens: list[Description]
@@ -74,31 +69,38 @@ class Rule:
     @property
     def variables(self) -> list[str]:
         """Distinct variables, with their question marks."""
-        alone = [label for label in self.labels if isinstance(label, str)]
-        return [*dict.fromkeys(label for label in alone if label[:1] == "?")]
+        variables: list[str] = []
+        for label in self.labels:
+            if isinstance(label, str) and label[:1] == "?" and label not in variables:
+                variables.append(label)
+        return variables
 
     @property
     def is_span(self) -> bool:
         """True for configurations, False if it is written out as label patterns."""
+        if operators_of(self.tokens) or "*" in self.labels:
+            return True
         n_sequences = math.prod(len(_names(label)) for label in self.labels)
-        return bool(operators_of(self.tokens)) or ANY in self.labels or n_sequences > MAX_EXPANDED
+        return n_sequences > 64  # more would make the trie large
 
     def instances(self, ids: dict[str, int]) -> Iterator[list[frozenset[int]]]:
-        """The label sets of its tokens, for each value of its variables. RAISES ValueError [HS034]:
-        an unknown label."""
-        named = [label for label in self.labels if label != ANY and label not in self.variables]
-        unknown = [name for label in named for name in _names(label) if name not in ids]
-        if unknown and not self.optional:
-            raise refused(self.name, f'the label "{unknown[0]}" is unknown')
-        if unknown:
-            return
-        every = frozenset(ids.values())
-        for values in itertools.product(range(len(ids)), repeat=len(self.variables)):
-            known = {**ids, **dict(zip(self.variables, values, strict=True))}
-            yield [
-                every if label == ANY else frozenset(known[name] for name in _names(label))
-                for label in self.labels
-            ]
+        """The label sets of its tokens, for each value of its variables; none for an optional rule
+        with an unknown label. RAISES ValueError [HS034]: an unknown label."""
+        variables = self.variables
+        for label in self.labels:
+            for name in _names(label):
+                if name in ids or label == "*" or label in variables:
+                    continue
+                if self.optional:
+                    return
+                raise refused(self.name, f'the label "{name}" is unknown')
+        for values in itertools.product(range(len(ids)), repeat=len(variables)):
+            known = {**ids, **dict(zip(variables, values, strict=True))}
+            sets = []
+            for label in self.labels:
+                names = ids if label == "*" else _names(label)
+                sets.append(frozenset(known[name] for name in names))
+            yield sets
 
 
 class RulePatterns(PatternSource):
@@ -111,32 +113,40 @@ class RulePatterns(PatternSource):
     """
 
     def __init__(self, rules: list[dict[str, Any]]) -> None:
-        self.rules = [*map(checked_rule, rules)]
+        self.rules: list[Rule] = []
         self.n_rules = len(rules)
-        tokens = {number: rule.tokens for number, rule in enumerate(self.rules)}
-        of_words = [number for number in tokens if looks_at_words(tokens[number])]
-        self._of_words = np.array(of_words, np.intp)
-        self._word_rules = WordRules([tokens.pop(number) for number in of_words])
-        self._others = TokenMatcher(tokens)
+        word_rules = {}
+        other_rules = {}
+        for number, given in enumerate(rules):
+            rule = checked_rule(given)
+            self.rules.append(rule)
+            if looks_at_words(rule.tokens):
+                word_rules[number] = rule.tokens
+            else:
+                other_rules[number] = rule.tokens
+        self._word_rule_numbers = np.array([*word_rules], np.intp)
+        self._word_rules = WordRules([*word_rules.values()])
+        self._other_rules = TokenMatcher(other_rules)
 
     def digest(self) -> str:
-        """SHA-256 of what rules match and say of labels, in their order."""
-        said = [(rule.tokens, rule.labels, rule.tied, rule.optional) for rule in self.rules]
-        return sha256(json.dumps(said, sort_keys=True, default=repr).encode("ascii")).hexdigest()
+        """SHA-256 of the tokens, labels and settings of all rules, in their order."""
+        rules = [(rule.tokens, rule.labels, rule.tied, rule.optional) for rule in self.rules]
+        return sha256(json.dumps(rules, sort_keys=True, default=repr).encode("ascii")).hexdigest()
 
     def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
         """RAISES ValueError [HS034]: a rule names a label that the component does not have."""
         ids = {label: i for i, label in enumerate(labels)}
         patterns: list[Pattern] = []
-        owners: list[tuple[int, int]] = []  # weight and rule of each
-        number_of: dict[frozenset[int], int] = {}  # of each label set
+        owners: list[tuple[int, int]] = []  # weight and rule of each pattern
+        id_of: dict[frozenset[int], int] = {}  # of each label set: ids follow those of labels
         n_weights = 0
         for number, rule in enumerate(self.rules):
             first = n_weights
             for i, sets in enumerate(rule.instances(ids)):
+                # a configuration, or one pattern for each choice of labels
                 if rule.is_span:
-                    numbers = [number_of.setdefault(each, len(number_of)) for each in sets]
-                    expanded = [tuple(len(labels) + each for each in numbers)]
+                    set_ids = [id_of.setdefault(each, len(labels) + len(id_of)) for each in sets]
+                    expanded = [tuple(set_ids)]
                 else:
                     expanded = [*itertools.product(*map(sorted, sets))]
                 weight = first if rule.tied else first + i
@@ -144,62 +154,73 @@ class RulePatterns(PatternSource):
                 owners += [(weight, number)] * len(expanded)
                 n_weights = weight + 1
         weight_of, rule_of = np.array(owners, np.intp).reshape(-1, 2).T.copy()
-        table = np.array([[y in each for y in ids.values()] for each in number_of], bool)
-        return PatternFeatures(patterns, weight_of, rule_of, table.reshape(-1, len(labels)))
+        table = np.zeros((len(id_of), len(labels)), bool)
+        for row, label_set in zip(table, id_of, strict=True):
+            row[[*label_set]] = True
+        return PatternFeatures(patterns, weight_of, rule_of, table)
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         """Matches that lie within one sequence, each rule at most once at a token."""
         tokens, numbers = self._word_rules.fire(docs)
-        of_words = fired_rules(tokens, self._of_words[numbers])
-        return (
-            joined_matches([of_words, self._fire_others(docs)]) if self._others.rules else of_words
-        )
+        fired = fired_rules(tokens, self._word_rule_numbers[numbers])
+        if not self._other_rules.rules:
+            return fired
+        return joined_matches([fired, self._fire_others(docs)])
 
     def _fire_others(self, docs: Sequence[Doc]) -> FiredRules:
         """Matches of rules that look at more than words, sentence by sentence: a longest match must
         not reach beyond."""
-        rows: list[tuple[int, int, int]] = []  # token, rule, size
+        matches: list[tuple[int, int, int]] = []  # token, rule, size
         slots: list[int] = []
         for before, words in sequences_of(docs):
-            for (number, first, stop), descriptions in self._others.matches(words):
-                has_size = bool(operators_of(self.rules[number].tokens))
-                rows.append((before + stop - 1, number, (stop - first) * has_size))
-                slots += descriptions * has_size
-        tokens, rules, sizes = np.array(rows, np.intp).reshape(-1, 3).T.copy()
-        return FiredRules(tokens, rules, sizes, np.array(slots, np.intp))
+            for (number, first, stop), descriptions in self._other_rules.matches(words):
+                size = 0
+                if operators_of(self.rules[number].tokens):
+                    size = stop - first
+                    slots += descriptions
+                matches.append((before + stop - 1, number, size))
+        return fired_spans(matches, slots)
 
 
 def checked_rule(given: Any) -> Rule:
-    """RAISES ValueError [HS034]: it cannot work."""
+    """A rule that was read from a file or a config. RAISES ValueError [HS034]: it cannot work."""
+    for_people = ("note", "example", "count")
     try:
-        rule = Rule(**{key: value for key, value in given.items() if key not in FOR_READERS})
+        rule = Rule(**{key: value for key, value in given.items() if key not in for_people})
     except (AttributeError, TypeError) as error:
         name = given.get("name", "?") if isinstance(given, dict) else repr(given)
-        raise refused(name, KEYS) from error
-    problem = next((problem for is_wrong, problem in _problems(rule) if is_wrong), "")
+        problem = (
+            'a rule has the keys "name", "tokens", "labels" and, if wanted, "tied", "optional", '
+            '"note", "example", "count"'
+        )
+        raise refused(name, problem) from error
+    problem = _problem_of(rule)
     if problem:
         raise refused(rule.name, problem)
     return rule
 
 
-def _problems(rule: Rule) -> Iterator[tuple[bool, str]]:
-    """Conditions that are wrong, with their messages; each is read if none before it holds."""
+def _problem_of(rule: Rule) -> str:
+    """Why a rule cannot work; "": it can."""
     problem = problem_of_tokens(rule.tokens)
-    yield problem != "" and rule.tokens != [], problem
-    yield (
-        not isinstance(rule.labels, list) or not all(map(_is_description, rule.labels)),
-        f'"labels" must be a list of strings, or of lists of strings, none empty, got {rule.labels!r}',
-    )
-    yield len(rule.labels) < 2, "a rule needs at least two labels"
-    yield (
-        len(rule.tokens) != len(rule.labels),
-        f"{len(rule.tokens)} tokens but {len(rule.labels)} labels; each token needs one label",
-    )
-    yield (
-        len(rule.variables) > MAX_VARIABLES,
-        f"at most {MAX_VARIABLES} different variables are possible",
-    )
-    yield "!" in operators_of(rule.tokens), '"OP": "!" matches no token and so can have no label'
+    if problem and rule.tokens != []:
+        return problem
+    if not isinstance(rule.labels, list) or not all(map(_is_description, rule.labels)):
+        return (
+            '"labels" must be a list of strings, or of lists of strings, none empty, '
+            f"got {rule.labels!r}"
+        )
+    n_tokens = len(rule.tokens)
+    n_labels = len(rule.labels)
+    if n_labels < 2:
+        return "a rule needs at least two labels"
+    if n_tokens != n_labels:
+        return f"{n_tokens} tokens but {n_labels} labels; each token needs one label"
+    if len(rule.variables) > 2:  # L^3 patterns for one rule would be too many for the trie
+        return "at most 2 different variables are possible"
+    if "!" in operators_of(rule.tokens):
+        return '"OP": "!" matches no token and so can have no label'
+    return ""
 
 
 def _is_description(label: Any) -> bool:

@@ -9,9 +9,14 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from .matchers import TokenMatcher, problem_of_tokens
-from .sources import FiredRules, PatternFeatures, PatternSource, refused, sequences_of
-
-NAME = "same_word_pairs"
+from .sources import (
+    FiredRules,
+    PatternFeatures,
+    PatternSource,
+    fired_spans,
+    refused,
+    sequences_of,
+)
 
 
 class SameWordPairs(PatternSource):
@@ -40,34 +45,39 @@ class SameWordPairs(PatternSource):
         elif max_distance < 1:
             problem = f"`max_distance` must be at least 1, got {max_distance}"
         if problem:
-            raise refused(NAME, problem)
+            raise refused("same_word_pairs", problem)
         self.label_sets = label_sets
         self.max_distance = max_distance
         self._matcher = TokenMatcher({0: [token]})
 
     def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
         """RAISES ValueError [HS034]: a label that the component does not have."""
-        unknown = sorted({name for names in self.label_sets for name in names} - set(labels))
+        unknown = sorted(set().union(*self.label_sets).difference(labels))
         if unknown:
-            raise refused(NAME, f'the label "{unknown[0]}" is unknown')
-        n = len(self.label_sets)
-        sets = [[label in names for label in labels] for names in (*self.label_sets, labels)]
-        gap = len(labels) + n
-        patterns = [(y, gap, y) for y in range(len(labels), gap)]
-        return PatternFeatures(patterns, np.arange(n), np.zeros(n, np.intp), np.array(sets))
+            raise refused("same_word_pairs", f'the label "{unknown[0]}" is unknown')
+        n_labels = len(labels)
+        n_sets = len(self.label_sets)
+        # a row for each label set, and one of all labels for the words between
+        sets = np.ones((n_sets + 1, n_labels), bool)
+        sets[:-1] = [np.isin(labels, names) for names in self.label_sets]
+        between = n_labels + n_sets
+        patterns = [(y, between, y) for y in range(n_labels, between)]
+        return PatternFeatures(patterns, np.arange(n_sets), np.zeros(n_sets, np.intp), sets)
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
-        rows: list[list[int]] = []  # token, rule, size
+        matches: list[tuple[int, int, int]] = []  # token, rule, size
         slots: list[int] = []
         for before, words in sequences_of(docs):
-            seen: dict[int, int] = {}  # word -> its last mention
-            matches = self._matcher.matches(words)
-            for i in sorted({i for (_, *stretch), _ in matches for i in range(*stretch)}):
+            latest: dict[int, int] = {}  # mention of each word
+            mentions: set[int] = set()
+            for (_, start, end), _ in self._matcher.matches(words):
+                mentions.update(range(start, end))
+            for i in sorted(mentions):
                 orth = words[i].orth
-                distance = i - seen.get(orth, -self.max_distance - 1)
-                seen[orth] = i
+                distance = i - latest.get(orth, -self.max_distance - 1)
+                latest[orth] = i
                 if distance <= self.max_distance:
-                    rows.append([before + i, 0, distance + 1])
+                    matches.append((before + i, 0, distance + 1))
+                    # the first mention, the words between, the second mention
                     slots += [0, *[1] * (distance - 1), 2]
-        tokens, rules, sizes = np.array(rows, np.intp).reshape(-1, 3).T.copy()
-        return FiredRules(tokens, rules, sizes, np.array(slots, np.intp))
+        return fired_spans(matches, slots)

@@ -1,6 +1,6 @@
 """Higher-order features: their definitions, where they fire, and several sources as one.
 
-A higher-order feature = an observation test b(x, t) + a label pattern + a weight (Qian & Liu,
+A higher-order feature is an observation test b(x, t), a label pattern and a weight (Qian & Liu,
 "Problem Definition"). The test is either "everywhere" or a numbered rule that fires at tokens of a
 Doc; features may share a weight ("tied"). Features with label sets and gaps are configurations
 (Qian et al. 2009, section 2).
@@ -8,7 +8,7 @@ Doc; features may share a weight ("tied"). Features with label sets and gaps are
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,6 @@ from ..errors import Errors
 from ..features.sequences import sentence_starts
 
 EVERYWHERE = -1  # rule number of features without an observation test
-NONE = np.zeros(0, np.intp)
 
 
 class FiredRules(NamedTuple):
@@ -30,8 +29,8 @@ class FiredRules(NamedTuple):
 
     tokens (M,): the LAST token of each match, counted over all docs. rules (M,): number of its rule.
     sizes (M,): tokens of each match, 0 = one for each label of the rule's patterns.
-    slots: for each token of the matches that have a size, all end to end, which label of the
-        patterns it has.
+    slots: which label of the patterns a token has: for each token of the matches that have a size,
+        end to end.
     """
 
     tokens: Ints
@@ -41,11 +40,17 @@ class FiredRules(NamedTuple):
 
 
 def fired_rules(tokens: Ints, rules: Ints) -> FiredRules:
-    """Matches of one token for each label. tokens, rules (M,)."""
-    return FiredRules(tokens, rules, np.zeros(len(tokens), np.intp), NONE)
+    """Matches that have one token for each label. tokens, rules (M,)."""
+    return FiredRules(tokens, rules, np.zeros(len(tokens), np.intp), np.zeros(0, np.intp))
 
 
-NOTHING_FIRED = fired_rules(NONE, NONE)
+def fired_spans(matches: Sequence[tuple[int, int, int]], slots: Sequence[int]) -> FiredRules:
+    """Matches with their sizes. matches: token, rule and size of each. slots: as in `FiredRules`."""
+    tokens, rules, sizes = np.array(matches, np.intp).reshape(-1, 3).T.copy()
+    return FiredRules(tokens, rules, sizes, np.array(slots, np.intp))
+
+
+NOTHING_FIRED = fired_spans([], [])
 
 
 @dataclass(eq=False)
@@ -70,8 +75,10 @@ class PatternFeatures:
     @cached_property
     def is_span(self) -> Mask:
         """True for configurations (F,); all others are label patterns."""
-        first = self.sets.shape[1] if len(self.sets) else np.inf
-        return np.array([max(pattern, default=0) >= first for pattern in self.patterns], bool)
+        if not len(self.sets):
+            return np.zeros(len(self.patterns), bool)
+        n_labels = self.sets.shape[1]
+        return np.array([max(pattern, default=0) >= n_labels for pattern in self.patterns], bool)
 
     @cached_property
     def everywhere(self) -> Ints:
@@ -80,6 +87,7 @@ class PatternFeatures:
 
     def expand(self, fired: FiredRules) -> tuple[Ints, Ints]:
         """Features whose rules fire (M,), match by match, and the match of each (M,)."""
+        # features by rule, so that those of one rule are a range
         order = np.argsort(self.rule_of, kind="stable")
         ordered = self.rule_of[order]
         first = np.searchsorted(ordered, fired.rules)
@@ -97,42 +105,47 @@ class PatternFeatures:
         n_slots = lengths[features]
         has_size = fired.sizes[matches] > 0
         sizes = np.where(has_size, fired.sizes[matches], n_slots)
+        # a match without a size has the slots 0, 1, 2, ..., which stand behind those of the others
+        in_order = np.arange(n_slots.max(initial=0))
         start = np.where(has_size, _starts(fired.sizes)[matches], len(fired.slots))
-        in_order = np.arange(n_slots.max(initial=0))  # slots of matches without a size
         slots = np.append(fired.slots, in_order)[ranges(start, sizes)]
         if (slots >= np.repeat(n_slots, sizes)).any():
             raise ValueError(Errors.HS058)
         rows = labels[np.repeat(_starts(lengths)[features], sizes) + slots]
+        # label ids are rows of `sets` too: each label is a set of its own
         sets = np.concatenate([np.eye(self.sets.shape[1], dtype=bool), self.sets])
         return Configurations(fired.tokens[matches] - sizes + 1, sizes, rows, sets, weights)
 
     def chosen(self, which: Ints) -> "PatternFeatures":
-        """Features `which` (F',) alone; weights and rules keep their numbers."""
+        """Some of the features, `which` (F',). Weights and rules keep their numbers."""
         patterns = [self.patterns[f] for f in which.tolist()]
         return PatternFeatures(patterns, self.weight_of[which], self.rule_of[which], self.sets)
 
     @property
     def _end_to_end(self) -> tuple[Ints, Ints]:
-        """Number of labels of each pattern (F,), and all labels."""
+        """Number of labels of each pattern (F,), and the labels of all patterns."""
         lengths = np.array([len(pattern) for pattern in self.patterns], np.intp)
-        return lengths, np.array([y for pattern in self.patterns for y in pattern], np.intp)
+        return lengths, np.array([*chain.from_iterable(self.patterns)], np.intp)
 
     def to_arrays(self) -> dict[str, Any]:
         """Arrays for the model file."""
         lengths, labels = self._end_to_end
-        arrays = dict(
-            labels=labels, lengths=lengths, weight_of=self.weight_of, rule_of=self.rule_of
-        )
-        numbers = {name: array.astype(np.int32) for name, array in arrays.items()}
-        return {**numbers, "sets": self.sets.astype(np.uint8)}
+        return {
+            "labels": labels.astype(np.int32),
+            "lengths": lengths.astype(np.int32),
+            "weight_of": self.weight_of.astype(np.int32),
+            "rule_of": self.rule_of.astype(np.int32),
+            "sets": self.sets.astype(np.uint8),
+        }
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any]) -> "PatternFeatures":
-        """Features of `to_arrays`."""
+        """Features from the arrays of `to_arrays`."""
         ends = np.cumsum(arrays["lengths"]).tolist()
         labels = arrays["labels"].tolist()
         patterns = [tuple(labels[start:end]) for start, end in pairwise([0, *ends])]
-        weight_of, rule_of = (arrays[name].astype(np.intp) for name in ("weight_of", "rule_of"))
+        weight_of = arrays["weight_of"].astype(np.intp)
+        rule_of = arrays["rule_of"].astype(np.intp)
         return cls(patterns, weight_of, rule_of, arrays["sets"].astype(bool))
 
 
@@ -154,13 +167,13 @@ class PatternSource:
         raise NotImplementedError
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
-        """Matches of the rules in docs; `fired_rules` makes the result for rules with one token for each
-        label."""
+        """Matches of the rules in docs. For rules with one token for each label, `fired_rules` makes
+        the result."""
         return NOTHING_FIRED
 
     def digest(self) -> Any:
-        """Digest of the rules, None if their number is enough: weights that were learnt for other
-        rules are refused."""
+        """A digest of the rules; None: their number is enough. Weights are refused if they were
+        learnt with another digest."""
 
 
 class PatternSources(PatternSource):
@@ -168,42 +181,49 @@ class PatternSources(PatternSource):
     before it."""
 
     def __init__(self, *sources: PatternSource) -> None:
+        self.sources = sources
+        self.n_rules = 0
+        self._first_rules: list[int] = []  # of each source
         for source in sources:
             check_source(source)
-        self.sources = sources
-        *self._first_rules, self.n_rules = accumulate((each.n_rules for each in sources), initial=0)
+            self._first_rules.append(self.n_rules)
+            self.n_rules += source.n_rules
 
     def see(self, docs: Sequence[Doc]) -> None:
         for source in self.sources:
             source.see(docs)
 
     def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
-        joined = PatternFeatures([], NONE, NONE, np.zeros((0, len(labels)), bool))
-        for source, n_rules in zip(self.sources, self._first_rules, strict=True):
-            joined = _joined_features(joined, source.define(labels, sequences), n_rules)
+        nothing = np.zeros(0, np.intp)
+        joined = PatternFeatures([], nothing, nothing, np.zeros((0, len(labels)), bool))
+        for source, first_rule in zip(self.sources, self._first_rules, strict=True):
+            joined = _joined_features(joined, source.define(labels, sequences), first_rule)
         return joined
 
     def fire(self, docs: Sequence[Doc]) -> FiredRules:
         parts = [NOTHING_FIRED]
-        for source, n_rules in zip(self.sources, self._first_rules, strict=True):
+        for source, first_rule in zip(self.sources, self._first_rules, strict=True):
             part = source.fire(docs)
-            parts.append(part._replace(rules=part.rules + n_rules))
+            parts.append(part._replace(rules=part.rules + first_rule))
         return joined_matches(parts)
 
     def digest(self) -> list[Any]:
         return [source.digest() for source in self.sources]
 
 
-def _joined_features(ours: PatternFeatures, more: PatternFeatures, n_rules: int) -> PatternFeatures:
-    """Features of several sources. more: of the next one, whose rules follow `n_rules` others."""
+def _joined_features(
+    ours: PatternFeatures, more: PatternFeatures, first_rule: int
+) -> PatternFeatures:
+    """Features of several sources. more: of the next one. first_rule: number of its first rule."""
     n_labels = ours.sets.shape[1]
-    moved = [
-        tuple(y + len(ours.sets) if y >= n_labels else y for y in pattern)
-        for pattern in more.patterns
-    ]
-    rules = np.where(more.rule_of < 0, EVERYWHERE, more.rule_of + n_rules)
+    n_sets = len(ours.sets)
+    patterns = [*ours.patterns]
+    for pattern in more.patterns:
+        # the label sets of the next source follow ours
+        patterns.append(tuple(y + n_sets * (y >= n_labels) for y in pattern))
+    rules = np.where(more.rule_of < 0, EVERYWHERE, more.rule_of + first_rule)
     return PatternFeatures(
-        [*ours.patterns, *moved],
+        patterns,
         np.concatenate([ours.weight_of, more.weight_of + ours.n_weights]),
         np.concatenate([ours.rule_of, rules]),
         np.concatenate([ours.sets, more.sets.reshape(-1, n_labels)]),
@@ -216,17 +236,20 @@ def joined_matches(parts: Sequence[FiredRules]) -> FiredRules:
 
 
 def sequences_of(docs: Sequence[Doc]) -> Iterator[tuple[int, Doc | Span]]:
-    """Each sequence of the docs: the number of tokens before it in all docs, and its words."""
+    """The sequences of the docs: the number of tokens before each in all docs, and its words."""
     before = 0
     for doc in docs:
         starts = np.flatnonzero(sentence_starts(doc)).tolist()
-        for start, end in pairwise([*starts, len(doc)]):
-            yield before + start, doc if end - start == len(doc) else doc[start:end]
+        if len(starts) == 1:
+            yield before, doc
+        else:
+            for start, end in pairwise([*starts, len(doc)]):
+                yield before + start, doc[start:end]
         before += len(doc)
 
 
 def check_source(source: Any) -> None:
-    """RAISES ValueError [HS027]: no pattern source."""
+    """RAISES ValueError [HS027]: it is no pattern source."""
     if not isinstance(source, PatternSource):
         raise ValueError(
             Errors.HS027.format(
@@ -235,18 +258,18 @@ def check_source(source: Any) -> None:
         )
 
 
-def check_number(name: str, value: int, least: int, most: int | None = None) -> None:
-    """RAISES ValueError [HS027]: a setting of a source is not from `least` to `most`."""
-    if value < least or (most is not None and value > most):
-        expected = f"{least} or more" if most is None else f"{least} to {most}"
+def check_number(name: str, value: int, minimum: int, maximum: int | None = None) -> None:
+    """RAISES ValueError [HS027]: a setting of a source is below the minimum or above the maximum."""
+    expected = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum}"
+    if value < minimum or (maximum is not None and value > maximum):
         raise ValueError(Errors.HS027.format(name=name, value=value, expected=expected))
 
 
 def refused(rule: str, problem: str) -> ValueError:
-    """Error [HS034] about a rule, or about the settings of a source."""
+    """The error [HS034] about a rule, or about the settings of a source."""
     return ValueError(Errors.HS034.format(rule=rule, problem=problem))
 
 
 def _starts(sizes: Ints) -> Ints:
-    """First place of each stretch, of stretches that lie end to end."""
+    """First places of stretches that lie end to end. sizes: of the stretches."""
     return np.cumsum(sizes) - sizes
