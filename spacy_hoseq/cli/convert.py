@@ -120,10 +120,8 @@ def convert_cli(
 
     DOCS: docs/tasks/convert.md
     """
-    if output_path.suffix != ".spacy":
-        expected = "a file with the ending .spacy"
-        raise ValueError(Errors.HS027.format(name="output", value=output_path, expected=expected))
-    check_free(output_path, force)
+    check_output(output_path, force)
+    # it may register the format
     run_code(code)
     chosen = "auto" if format == "auto" else format_named(format)
     settings = settings_in(context.params)
@@ -137,9 +135,10 @@ def convert_cli(
     read = Reading()
     binary = DocBin(ATTRIBUTES, docs=progress(read.docs(formats, settings, n_sents)))
     read.counts["Docs"] = len(binary)
-    read.counts["Files in no part asked for"] = len(all_files) - len(files)
-    others = len(find_files(input_path, [""])) - len(all_files) + len(files) - len(formats)
-    read.counts["Files of other endings, not read"] = others
+    n_other_parts = len(all_files) - len(files)
+    read.counts["Files in no part asked for"] = n_other_parts
+    n_files = len(find_files(input_path, [""]))  # of any ending
+    read.counts["Files of other endings, not read"] = n_files - n_other_parts - len(formats)
     show_formats(formats, settings)
     read.show()
     if not read.counts["Sentences"]:
@@ -151,6 +150,15 @@ def convert_cli(
     done(output_path, f"python -m spacy hoseq init {read.recipe} -o {read.recipe}.cfg")
 
 
+def check_output(path: Path, force: bool) -> None:
+    """Check where Docs will be written. RAISES ValueError [HS027]: another ending; [HS113]: it is
+    there."""
+    if path.suffix != ".spacy":
+        expected = "a file with the ending .spacy"
+        raise ValueError(Errors.HS027.format(name="output", value=path, expected=expected))
+    check_free(path, force)
+
+
 def settings_in(options: dict[str, Any]) -> Settings:
     """The settings of a corpus: options that have the names of its fields."""
     names = {field.name for field in fields(Settings)}
@@ -160,6 +168,7 @@ def settings_in(options: dict[str, Any]) -> Settings:
 def formats_of(files: list[Path], chosen: str | Format, settings: Settings) -> dict[Path, Format]:
     """The format of each file that is recognised. A text of brat is read with the .ann file beside
     it. RAISES ValueError [HS085]: none is recognised."""
+    # each belongs to its .ann file
     texts = {file.with_suffix(".txt") for file in files if file.suffix == ".ann"}
     files = [file for file in files if file not in texts]
     if isinstance(chosen, Format):
@@ -282,6 +291,7 @@ def as_read(sentence: Sentence) -> str:
     for i, tag in enumerate(sentence.tags or ()):
         if tag:
             words[i] += f"/{tag}"
+    # entities say more than chunks
     for first, end, name in sentence.entities or sentence.chunks or ():
         words[first] = f"[{words[first]}"
         words[end - 1] += f" {name}]"

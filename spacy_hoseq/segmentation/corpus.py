@@ -120,6 +120,7 @@ def inner_ends(docs: Sequence[Doc]) -> list[str]:
             end = match.end() + (text[match.end() : match.end() + 1] in APOSTROPHES)
             places = range(match.start() + 1, match.end())
             cut.update(text[at:end].lower() for at in places if at in ends)
+    # seen three times at least, and below: cut in one of 200 cases at least
     often = sorted(end for end, n in cut.items() if n >= 3)
     if not often:
         return []
@@ -144,4 +145,5 @@ def counts_by_key(counts: "Counter[str]") -> dict[int, int]:
     keys = word_keys(np.array(orths, np.uint64), np.array(sizes, np.intp)).tolist()
     for key, n in zip(keys, counts.values(), strict=True):
         by_key[key] += n
+    # words of one unit have the key 0
     return {key: n for key, n in by_key.items() if key}

@@ -85,6 +85,7 @@ class WordLabels:
         begins = after_blank.copy()
         begins[np.cumsum(potentials.lengths) - potentials.lengths] = True
         allowed = np.ones(potentials.scores.shape, bool)
+        # no word across white space, unless its kind has some in it
         allowed[after_space] &= self.grammar.first | self.spaced
         allowed[np.append(after_space[1:], True)] &= self.grammar.last | self.spaced
         allowed[begins] &= self.grammar.first

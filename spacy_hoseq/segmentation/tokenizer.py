@@ -107,6 +107,7 @@ class CharacterTokenizer:
         batch: list[str] = []
         for text in texts:
             batch.append(text)
+            # enough for the decoder to work at its full speed
             if len(batch) >= batch_size or sum(map(len, batch)) >= 20_000:
                 yield from self._docs(batch)
                 batch = []
@@ -117,6 +118,7 @@ class CharacterTokenizer:
         if self.segmenter is None:
             raise ValueError(Errors.HS120)
         units = [*units_of_each(texts, self._cuts, ADDRESS if self.addresses else None)]
+        # labels that mark last words decide over sentences alone
         by_signs = not self._labels.last.any()
         docs: list[Doc] = []
         for text, text_units in zip(texts, units, strict=True):
@@ -130,6 +132,7 @@ class CharacterTokenizer:
         """A Doc of words. White space as spaCy has it: one space belongs to the word before it, any
         other is a token of its own; before the first word it is of its sentence."""
         tokens: list[tuple[str, bool, bool]] = []  # text, a space after it, begins a sentence
+        # end of what is written so far
         at = 0
         for start, end, begins in zip(*(column.tolist() for column in words), strict=True):
             if start > at:
@@ -186,6 +189,7 @@ class CharacterTokenizer:
         folder = Path(path) / SEGMENTER_FOLDER
         with _refusing(str(path)):
             self.segmenter = None
+            # a folder without a segmenter is a tokenizer that has none yet
             if folder.exists() or not Path(path).is_dir():
                 self.use(load_from(folder))
         return self

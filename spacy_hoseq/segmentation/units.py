@@ -74,6 +74,7 @@ def units_of(
     if whole is not None:
         apart = _make_whole(begins, text, whole)
     pieces = np.flatnonzero(begins)
+    # white space is no unit, but parts units
     at = np.flatnonzero(kinds[pieces[:-1]] != SPACE)
     starts = pieces[at]
     after_space = np.isin(starts, apart) | (np.diff(at, prepend=-2) > 1)
