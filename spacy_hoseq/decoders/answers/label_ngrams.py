@@ -148,6 +148,7 @@ class LabelLattice:
             which = np.repeat(np.arange(len(places)), count)
             link = ranges(self._link_first.take(last), count)
             cell = self._link_later.take(link)
+            # q(.., a, b) = q(.., a) p(a, b) / p(a)
             values = values.take(which) * (self._link_p.take(link) / self._p.take(last.take(which)))
         else:
             # further than the last place: around no token
@@ -155,7 +156,7 @@ class LabelLattice:
             count = self._count.take(at)
             which = np.repeat(np.arange(len(places)), count)
             cell = ranges(self._first.take(at), count)
-            values = values.take(which) * self._p.take(cell)
+            values = values.take(which) * self._p.take(cell)  # apart: they multiply
         probable = np.flatnonzero(values >= threshold)
         which = which.take(probable)
         cells = [*(each.take(which) for each in cells), cell.take(probable)]

@@ -110,6 +110,7 @@ class PatternPosterior(Posterior):
         """p(segment) less the sum of p(segment and one more label with which it goes on)."""
         strings = LabelStrings(first.astype(np.intp), sizes.astype(np.intp), labels)
         longer, which = self._continued(strings, continues)
+        # p(segment) less p(it goes on), with all strings in one search
         p = self._probabilities(strings.joined(longer))
         whole = p[: len(first)]
         further = np.bincount(which, p[len(first) :], minlength=len(first))
@@ -195,7 +196,7 @@ def with_patterns(potentials: Potentials, strings: LabelStrings) -> tuple[Potent
     before = [trie.string(node) for node in range(n_labels, len(trie))]
     longer = PatternTrie([*before, *distinct], n_labels)
     places = np.concatenate([np.arange(n_labels), longer.node_of[: len(trie) - n_labels]])
-    node_weights = np.zeros(len(longer))
+    node_weights = np.zeros(len(longer))  # those of the strings stay 0
     node_weights[places] = weights.node_weights
     node_of = dict(zip(distinct, longer.node_of[len(trie) - n_labels :].tolist(), strict=True))
     nodes = np.array([node_of[pattern] for pattern in patterns], np.intp)

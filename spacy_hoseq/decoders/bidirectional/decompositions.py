@@ -288,6 +288,7 @@ def _search(
         pointers.append(pointer)
     mode, *cell = map(int, np.unravel_index(message.argmax(), message.shape))
     digits = cell[: plan.left]  # the last tokens never leave the window
+    # back from the best end: each pointer says who left the window, and in which mode
     for pointer in reversed(pointers):
         place = (mode, *cell)
         digit = int(pointer[0][place])

@@ -77,11 +77,9 @@ def decode_easiest_first(
     is_open[place[changed]] = True
     while len(open_):
         text.classify(changed)
-        # where a region begins
-        first = np.flatnonzero(np.append(True, np.diff(place[open_]) > order))
-        sizes = np.diff(np.append(first, len(open_)))
-        best = text.best[open_]
-        chosen = open_[_best_of_regions(-best if hardest else best, first, sizes)]
+        first, sizes = _regions(place[open_], order)
+        ease = -text.best[open_] if hardest else text.best[open_]
+        chosen = open_[_best_of_regions(ease, first, sizes)]
         before = earlier[chosen]
         earlier[open_] = np.repeat(chosen, sizes)
         earlier[chosen] = before
@@ -201,6 +199,12 @@ def _ranks(values: Floats) -> Ints:
     ranks = np.zeros(len(values), np.intp)
     ranks[order[1:]] = np.cumsum(np.diff(ascending) > EQUAL * np.abs(ascending[1:]))
     return ranks
+
+
+def _regions(places: Ints, order: int) -> tuple[Ints, Ints]:
+    """Where each region begins among the open tokens, and how many it has. places (n,): of these."""
+    first = np.flatnonzero(np.append(True, np.diff(places) > order))
+    return first, np.diff(np.append(first, len(places)))
 
 
 def _best_of_regions(values: Floats, first: Ints, sizes: Ints) -> Ints:

@@ -75,6 +75,7 @@ def best_paths(potentials: Potentials) -> Paths:
         before = arriving(before[:, : here.shape[1]], t) + here  # (L, n)
         here[:] = before
     labels = v.argmax(axis=0).astype(np.int32)  # packed, right where a sequence ends
+    # the way back: the best label before the one that was chosen, found once more
     for t in range(n_steps - 1, 0, -1):
         earlier = layout.before(t)
         moved = arriving.from_each(labels[layout.step(t)], t)
@@ -145,9 +146,9 @@ def max_plus(v: Floats, trans: Floats) -> Floats:
     for start in range(0, trans.shape[1], at_once):
         later = trans[:, start : start + at_once]
         if few:
-            parts.append(np.maximum.reduce(v.T[:, :, None] + later, axis=1).T)
+            parts.append(np.maximum.reduce(v.T[:, :, None] + later, axis=1).T)  # (n, A, B)
         else:
-            parts.append(np.maximum.reduce(v[:, None, :] + later[:, :, None], axis=0))
+            parts.append(np.maximum.reduce(v[:, None, :] + later[:, :, None], axis=0))  # (A, B, n)
     return parts[0] if len(parts) == 1 else np.concatenate([np.zeros((0, v.shape[1])), *parts])
 
 

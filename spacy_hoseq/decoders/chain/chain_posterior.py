@@ -171,13 +171,15 @@ class ChainPosterior(Posterior):
         here = self._place.take(tokens)
         message = self._message.take(here * n_labels + later)
         beta = self.beta.take(self._place.take(tokens - 1) * n_labels + earlier)
+        # p(a, y) = alpha(a) w(a, y) m(y), and p(a) = alpha(a) beta(a)
         joint = self._weight(tokens, earlier, later) * message
         return np.asarray(np.divide(joint, beta, out=np.zeros(len(joint)), where=beta > 0))
 
     def conditional_entropies(self) -> Floats:
         """H(y_t | y_{t-1}, x) in nats, H(y_t | x) at first tokens. RETURNS (N,)."""
         nodes = self._alpha * self.beta
-        entropies: Floats = -(nodes * _log(nodes)).sum(axis=1)
+        entropies: Floats = -(nodes * _log(nodes)).sum(axis=1)  # right at first tokens
+        # log p(y_t | y_{t-1}) = log w(y_{t-1}, y_t) + log m_t(y_t) - log beta_{t-1}(y_{t-1})
         for here, before, weights in self._runs():
             message = self._message[here]
             moved = multiply(self._alpha[before], weights * _log(weights)) * message
@@ -195,7 +197,7 @@ class ChainPosterior(Posterior):
         layout = self.layout
         alpha = self._alpha
         e = self._e
-        node: Floats = d_nodes[layout.tokens].astype(np.float64)
+        node: Floats = d_nodes[layout.tokens].astype(np.float64)  # d_mu, packed
         into, backward = np.zeros((2, *alpha.shape))
         costly = None
         if arcs is not None and d_arcs is not None:
@@ -208,6 +210,7 @@ class ChainPosterior(Posterior):
             backward[before] += multiply(message, weights)
         with_cost = forward * self.beta + alpha * backward  # E[I(y_t = y) c]
         cost = with_cost.sum(axis=1, keepdims=True)  # E[c], the same at every token of a sequence
+        # what follows y_{t-1}, with its cost, less E[c]
         after = self._message * (node - cost) + e * backward
         trans, edges = self._counts((forward, self._message), (alpha, after))
         if costly is not None:

@@ -95,7 +95,7 @@ def scaled_prefixes(emissions: AnyFloats, of: ChainWeights, layout: Layout) -> P
     np.exp(e, out=e)
     if of.spread >= MAX_RANGE or not (of.permit_all or _is_near(e, emissions, of)):
         return None
-    alpha = e.copy()
+    alpha = e.copy()  # (N, L)
     # a step changes the logarithm of a sum by no more than the number below the line, if it can go on
     n_steps = max(1, int(100.0 / (1.0 + of.spread + math.log(1 + e.shape[1]))))
     log_z = sum_by_rank(top, layout) + of.log_largest * (layout.lengths[layout.order] - 1.0)
@@ -111,7 +111,7 @@ def scaled_prefixes(emissions: AnyFloats, of: ChainWeights, layout: Layout) -> P
             here /= scale
             factors /= scale
     ends = layout.ends
-    total = alpha.take(ends, axis=0).sum(axis=1)
+    total = alpha.take(ends, axis=0).sum(axis=1)  # (S,): Z, scaled
     if not of.permit_all:
         low = (alpha < LEAST).reshape(-1).nonzero()[0]
         if alpha.take(low).any() or not total.all():

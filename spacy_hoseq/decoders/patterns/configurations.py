@@ -122,7 +122,8 @@ class ConfigurationLattice(LongestMatch):
         states = _States(np.zeros(0, np.intp), np.zeros((0, 0), bool), np.zeros(0, np.intp))
         for t in range(len(potentials.scores)):
             source, label, node, live, scores = self._arcs_into(t, states, potentials)
-            live, open_ = self._extend(t, label, live, states.open)
+            live, open_ = self._extend(t, label, live, states.open)  # (E, m), (m,)
+            # what ends here is paid, and no part of the state any more
             ends = self._configurations.last[open_] == t
             done = live[:, ends]
             scores = scores + done @ self._configurations.weights[open_[ends]]
@@ -158,6 +159,7 @@ class ConfigurationLattice(LongestMatch):
         if t == 0:
             live = np.zeros((n, 0), bool)
             return np.zeros(n, np.intp), labels, labels, live, np.zeros(n)
+        # every label after every state
         source = np.repeat(np.arange(len(states.node)), n)
         label = np.tile(labels, len(states.node))
         before = states.node[source]
@@ -173,7 +175,7 @@ class ConfigurationLattice(LongestMatch):
         that begin."""
         begin = np.flatnonzero(self._configurations.first == t)
         open_ = np.concatenate([open_, begin])
-        live = np.concatenate([live, np.ones((len(live), len(begin)), bool)], axis=1)
+        live = np.concatenate([live, np.ones((len(live), len(begin)), bool)], axis=1)  # (E, m)
         slot = self._configurations.slots[
             self._starts[open_] + t - self._configurations.first[open_]
         ]
@@ -200,6 +202,7 @@ def _merge(node: Ints, live: Mask, open_: Ints) -> tuple[_States, Ints, Ints]:
             1 << np.arange(live[:, column : column + 16].shape[1])
         )
         key = np.unique(key * 65536 + bits, return_inverse=True)[1].reshape(-1)
+    # arcs of one key lie together; the first of each stands for the state
     order = np.argsort(key, kind="stable")
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
     chosen = order[first]

@@ -121,6 +121,7 @@ def _largest_sum(weights: Weights, fired: Fired | None, sign: int) -> float:
     psi = float(trie.suffix_sums(np.maximum(sign * weights.node_weights, 0.0)).max(initial=0.0))
     if fired is None or not len(fired.tokens):
         return psi
+    # (token, suffixes): of the nodes with as many suffixes only one can match
     keys, sums = added_up(fired.tokens * len(trie) + fired.nodes, fired.weights.real)
     tokens, nodes = np.divmod(keys, len(trie))
     most = np.zeros((int(tokens[-1]) + 1, trie.max_length))
@@ -256,12 +257,13 @@ class NodeMessages(InclusiveMessages):
             w[:n_labels] = (self.trans_weights.T @ before[:n_labels]) * potentials
             w[self.deep] = before[self.trie.parent[self.deep]] * self.move * potentials[self.label]
         grown = self._grown(t, n)
-        z = grown * w
+        z = grown * w  # (U, n), less what longer nodes add
         below = np.zeros_like(z)  # sum over the nodes that end with u
         for nodes, fail, targets, starts in reversed(self.trie.links):
             surplus = (grown[nodes] - grown[fail]) * w[nodes] + below[nodes]
             below[targets] += np.add.reduceat(surplus, starts, axis=0)
         z += below
+        # every labelling ends with one label, so those of single labels sum to all
         singles = z[:n_labels]
         scale = singles.sum(axis=0)
         return None if self._loses(t, singles, scale) else Message(z / scale, w, scale)
@@ -282,23 +284,28 @@ class NodeMessages(InclusiveMessages):
             adjoint = self._adjoint(t, adjoint, np.arange(n_labels), trie.depth) / scale  # (U, n)
             d_w, p_longest = self._through_links(w, self._grown(t, w.shape[1]), adjoint)
             longest += p_longest.sum(axis=1)
-            if t in self.extra:
-                entries = self.by_step[self.bounds[t] : self.bounds[t + 1]]
-                nodes = self.fired.nodes[entries]
-                fired[entries] = trie.matched(p_longest)[nodes, self.columns[entries]]
+            self._count_fired(t, p_longest, fired)
             product = w * d_w  # (U, n): what log Z owes to w_t of each node
             here = self.layout.step(t)
             marginals[self.by_label.keys, here] = self.by_label.added(product)
             if t == 0:
                 break
             at_node += product.sum(axis=1)
-            potentials = self.potentials[:, here]
+            potentials = self.potentials[:, here]  # (L, n)
             before = forward[t - 1].z[:n_labels, : w.shape[1]]
             trans += before @ (potentials * d_w[:n_labels]).T
             adjoint = self._through_step(potentials, d_w)
+        # pairs after single labels were counted without their weight, those of longer nodes with it
         trans *= self.trans_weights
         trans += binned(self.pairs, at_node[self.deep], trans.size).reshape(trans.shape)
         return self._counts(marginals, trans, longest, fired)
+
+    def _count_fired(self, t: int, longest: Floats, counts: Floats) -> None:
+        """Into counts (M,): how probable it is that what fires at a step matches. longest (U, n)."""
+        entries = self.by_step[self.bounds[t] : self.bounds[t + 1]]
+        if len(entries):
+            at = self.fired.nodes[entries], self.columns[entries]
+            counts[entries] = self.trie.matched(longest)[at]
 
     def _through_links(self, w: Floats, grown: Floats, adjoint: Floats) -> tuple[Floats, Floats]:
         """Through Z_t = e^psi w_t + what longer nodes add. grown: e^psi. adjoint (U, n): of Z_t.

@@ -95,7 +95,7 @@ class Lattice:
         step = self.step(t)
         if before is None:
             return step.gain
-        paths = before[step.arcs.source, : step.gain.shape[1]] + step.scores
+        paths = before[step.arcs.source, : step.gain.shape[1]] + step.scores  # (E, n)
         return np.maximum.reduceat(paths, step.arcs.first[:-1], axis=0) + step.gain
 
     def back(self, t: int, states: Ints, v: Floats, before: Floats) -> Ints:
@@ -104,7 +104,7 @@ class Lattice:
         step = self.step(t)
         source = step.arcs.source
         first = step.arcs.first
-        counts = first[states + 1] - first[states]
+        counts = first[states + 1] - first[states]  # arcs into each
         start = np.cumsum(counts) - counts
         arcs = np.arange(counts.sum()) - np.repeat(start - first[states], counts)
         column = np.repeat(np.arange(len(states)), counts)
@@ -144,6 +144,7 @@ def best_paths(lattice: Lattice, blocks: Sequence[tuple[int, int]]) -> tuple[Lab
     labels = np.zeros(len(layout.tokens), np.int32)
     scores = np.zeros(len(layout.lengths))
     entries: list[Floats | None] = [None]  # V before each block
+    # the way forward; the last block is walked below, and its V stay
     for block in blocks[:-1]:
         entries.append(_forward(lattice, block, entries[-1])[-1])
     states = np.zeros(0, np.intp)  # at t + 1
@@ -152,7 +153,7 @@ def best_paths(lattice: Lattice, blocks: Sequence[tuple[int, int]]) -> tuple[Lab
         history = _forward(lattice, block, entry)
         for t in range(block[1] - 1, block[0] - 1, -1):
             v = history[t - block[0]]
-            n_on = len(states)
+            n_on = len(states)  # sequences that go on, in the first columns
             if n_on:
                 states = lattice.back(t + 1, states, later, v)
             if n_on < v.shape[1]:  # sequences whose last token is t
@@ -190,6 +191,7 @@ def k_best_paths(lattice: Lattice, k: int) -> KBest:
         best, source, rank = _top_k(best, step)
         best += step.gain
         back.append((source, rank))
+    # the k best ends, and back from them
     order = np.argsort(-best.reshape(-1), kind="stable")[:k]
     order = order[np.isfinite(best.reshape(-1)[order])]
     if not len(order):
@@ -216,7 +218,7 @@ def _top_k(best: Floats, step: Step) -> tuple[Floats, Ints, Ints]:
     # arcs that no path takes are left out: where labels are known, nearly all
     arcs = np.flatnonzero(np.isfinite(best[source, 0]) & np.isfinite(step.gain[target, 0]))
     states, first = np.unique(target[arcs], return_index=True)
-    flat = (best[source[arcs]] + step.scores[arcs]).reshape(-1)
+    flat = (best[source[arcs]] + step.scores[arcs]).reshape(-1)  # arc by arc, k each
     order = np.lexsort((-flat, np.repeat(target[arcs], k)))
     chosen = order[first[:, None] * k + np.arange(k)]  # an arc has k candidates
     scores = np.full((n, k), -np.inf)
@@ -238,11 +240,11 @@ def max_marginals(lattice: Lattice) -> Floats:
     suffixes = np.zeros((0, 0))
     for t in range(len(prefixes) - 1, -1, -1):
         step = lattice.step(t)
-        suffixes = with_ended(suffixes, prefixes[t].shape)
+        suffixes = with_ended(suffixes, prefixes[t].shape)  # W_t (S, n)
         by_label = Groups(step.label)
         best[by_label.keys, layout.step(t)] = by_label.largest(prefixes[t] + suffixes)
         if t:
-            later = (step.gain + suffixes)[step.arcs.target] + step.scores
+            later = (step.gain + suffixes)[step.arcs.target] + step.scores  # (E, n)
             sources = step.arcs.out_of
             suffixes = np.full((len(prefixes[t - 1]), later.shape[1]), -np.inf)
             suffixes[sources.keys] = sources.largest(later)

@@ -150,7 +150,7 @@ def lattice_sums(lattice: Lattice, visit: Visit) -> Floats:
         with np.errstate(divide="ignore"):
             log_z[n_on : alpha.shape[1]] += np.log(np.exp(alpha[:, n_on:].real).sum(axis=0))
         magnitude = with_ended(magnitude[None], (1, alpha.shape[1]))[0]
-        both = alpha + beta
+        both = alpha + beta  # (S, n): log p of the states, but for a constant
         _check_rounding(both.real, EPSILON * (magnitude + prefixes.magnitude[t]))
         states = _softmax(both)
         if t == 0:
@@ -189,12 +189,12 @@ def prefix_sums(lattice: Lattice) -> Prefixes:
         if t > 0:
             before = prefixes.alpha[-1][:, :n]
             scores, arc_scale = _relative(step.scores)
-            terms = before[step.arcs.source] + scores
+            terms = before[step.arcs.source] + scores  # (E, n)
             current = current + _log_sums(terms, step.arcs.first[:-1], step.arcs.target)
             scale = scale + arc_scale
             magnitude = magnitude + _magnitude(scores) + _magnitude(before)
             magnitude = magnitude + prefixes.magnitude[-1][:n]
-        current, top = _relative(current)
+        current, top = _relative(current)  # differences to the best state
         prefixes.log_scale[:n] += scale + top
         prefixes.alpha.append(current)
         prefixes.magnitude.append(magnitude)
@@ -208,6 +208,7 @@ def lattice_entropies(lattice: Lattice) -> Floats:
 
     def visit(t: int, states: Floats, arcs: Floats) -> None:
         if t + 1 < len(layout.size_at_t):
+            # H(u_{t-1}, u_t) of the step behind is there; H(u_t) comes off
             later = entropies[layout.step(t + 1)]
             later -= _entropy(states)[: len(later)]
         entropies[layout.step(t)] = _entropy(arcs if t else states)

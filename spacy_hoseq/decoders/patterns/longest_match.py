@@ -75,11 +75,12 @@ class MatchArcs:
 
     def __init__(self, weights: Weights) -> None:
         trie = weights.trie
-        target = trie.after.reshape(-1).astype(np.intp)
+        target = trie.after.reshape(-1).astype(np.intp)  # (U * L,)
         source = np.repeat(np.arange(len(trie)), trie.n_labels)
         unreached = np.flatnonzero(np.bincount(target, minlength=len(trie)) == 0)
         target = np.concatenate([target, unreached])
         source = np.concatenate([source, np.zeros(len(unreached), np.intp)])
+        # by target, and of one target by source: so that ties fall to the lowest state
         order = np.argsort(target, kind="stable")
         source = source[order]
         target = target[order]

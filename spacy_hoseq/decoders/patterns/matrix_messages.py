@@ -50,6 +50,7 @@ class InnerNodes:
 
     def __init__(self, trie: PatternTrie) -> None:
         n_labels = trie.n_labels
+        # single labels, and whatever is some node's parent
         inner = np.union1d(np.arange(n_labels), trie.parent[n_labels:])
         self.nodes: Ints = inner[np.argsort(trie.label[inner], kind="stable")]
         self.labels: Ints = trie.label[self.nodes]
@@ -87,7 +88,7 @@ class InnerNodes:
         self.of_node: Ints = node[ranges(first_longer[self.nodes], counts)]
         ends = self.nodes.repeat(counts)
         self.is_own = self.of_node == ends
-        source = row.take(trie.parent.take(self.of_node))
+        source = row.take(trie.parent.take(self.of_node))  # row of s, of each term
         in_block = source - self.first.take(self.labels.take(source))
         in_block += self._begin.take(row.take(ends))
         single_cells = trie.label.take(ends) * len(self.nodes) + source
@@ -156,7 +157,7 @@ class MatrixMessages(InclusiveMessages):
         e = self.potentials[:, self.layout.step(t)]  # (L, n)
         z = np.zeros((len(inner.nodes), e.shape[1]), e.dtype)
         if before is None:
-            singles = self._made.grown[: len(e), None] * e
+            singles = self._made.grown[: len(e), None] * e  # (L, n)
         else:
             before = before[:, : e.shape[1]]
             singles = (self._of_singles @ before) * e
@@ -189,6 +190,7 @@ class MatrixMessages(InclusiveMessages):
             e = self.potentials[:, here] / scale
             singles = adjoint.take(inner.singles, axis=0) * e
             targets = adjoint.take(inner.targets, axis=0) * e.take(self._labels_of_targets, axis=0)
+            # through Z_t = e^scores K Z_{t-1}: the transpose leads back, the outer product is by K
             adjoint = self._of_singles.T @ singles
             into_singles += singles @ before.T
             for block, matrix in self._of_targets:

@@ -83,13 +83,14 @@ class _Messages(Lattice):
         rows = self._rows
         n_labels = self._n_labels
         emissions = self._emissions[:, self.layout.step(t)]  # (L, n)
-        v = np.empty((len(rows.label), emissions.shape[1]))
-        deep = v[n_labels:]
+        v = np.empty((len(rows.label), emissions.shape[1]))  # (U, n)
+        deep = v[n_labels:]  # of two or more labels, a view
         if before is None:
             v[:n_labels] = emissions
             deep[:] = -np.inf  # no pattern can have matched yet
             return v
         before = before[:, : emissions.shape[1]]
+        # the first line of the recurrence: single labels after any label, others after their parent
         v[:n_labels] = self._arrivals(before[:n_labels]) + emissions
         np.take(before, rows.parent[n_labels:], axis=0, out=deep, mode="clip")
         deep += self._bonus
@@ -109,9 +110,9 @@ class _Messages(Lattice):
 
     def back(self, t: int, states: Ints, v: Floats, before: Floats) -> Ints:
         """The parent of the longest match, or of a single label the best label before."""
-        longest = self._longest(states, v)
+        longest = self._longest(states, v)  # (n,)
         result = self._rows.parent[longest]
-        single = np.flatnonzero(result < 0)
+        single = np.flatnonzero(result < 0)  # any label can come before these
         arriving = before[: self._n_labels, single] + self._trans[:, longest[single]]
         result[single] = arriving.argmax(axis=0)
         return result
@@ -132,12 +133,14 @@ class _Messages(Lattice):
         stop = sizes.cumsum()
         columns = each.repeat(sizes)
         candidates = np.arange(len(columns)) + (first - 1 - stop + sizes).take(columns)
-        candidates[stop - sizes] = states
+        candidates[stop - sizes] = states  # (C,): all nodes that end with each state
         flat = v.reshape(-1)
         values = flat.take(candidates * v.shape[1] + columns)
+        # those that have the value of their state, in preorder
         hits = (values == flat.take(states * v.shape[1] + each).take(columns)).nonzero()[0]
         candidates = candidates.take(hits)
         columns = columns.take(hits)
+        # a line stops where the next node does not end with this one
         stops = np.ones(len(hits), bool)
         stops[:-1] = (columns[1:] != columns[:-1]) | (
             candidates[1:] >= rows.end.take(candidates[:-1])

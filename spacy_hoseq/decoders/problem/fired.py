@@ -77,6 +77,7 @@ def expand_fired(
     if fired is None or not len(fired.tokens):
         return {}
     _, node, first, end = trie.preorder
+    # each entry for its own node, and for all longer nodes that end with it
     longer = first[fired.nodes] + (fired.nodes >= trie.n_labels)
     counts = end[fired.nodes] - longer
     entry = np.arange(len(fired.nodes))

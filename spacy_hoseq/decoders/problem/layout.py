@@ -150,7 +150,7 @@ def make_layout(lengths: AnyInts, n_tokens: int) -> Layout:
     if len(sizes) == 1:
         tokens = np.arange(n_tokens + 1)
         return Layout(sizes, tokens[:1], np.ones(n_tokens, np.int64), tokens, tokens[:-1])
-    order = np.argsort(-sizes, kind="stable")
+    order = np.argsort(-sizes, kind="stable")  # longest first
     n_steps = int(sizes.max(initial=0))
     size_at_t = len(sizes) - np.searchsorted(np.sort(sizes), np.arange(n_steps), side="right")
     offset = np.concatenate([[0], np.cumsum(size_at_t)])
@@ -169,7 +169,7 @@ def parts_of(lengths: AnyInts, max_columns: int, max_tokens: int) -> Iterator[In
     together: lattices of few columns stay in the processor's cache."""
     sizes = lengths.astype(np.intp)
     order = np.argsort(-sizes, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(sizes[order])])
+    ends = np.concatenate([[0], np.cumsum(sizes[order])])  # tokens of the first i sequences
     first = 0
     while first < len(order):
         last = int(np.searchsorted(ends, ends[first] + max_tokens, side="right")) - 1

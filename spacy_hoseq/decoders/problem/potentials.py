@@ -235,15 +235,18 @@ class Potentials(NamedTuple):
         O(what they hold + M log M)."""
         sizes = self.lengths.astype(np.intp)
         if len(sequences) == len(sizes) and (sequences[:-1] < sequences[1:]).all():
-            every = [
-                np.arange(0 if part is None else len(part[0]))
-                for part in (self.fired, self.configurations)
-            ]
-            return Selection(self, sequences, np.arange(len(self.scores)), *every)
+            # all of them, in order
+            numbers = self.numbers
+            fired_entries = np.arange(len(numbers.fired_weights))
+            configuration_entries = np.arange(len(numbers.configuration_weights))
+            tokens = np.arange(len(self.scores))
+            return Selection(self, sequences, tokens, fired_entries, configuration_entries)
         ends = np.cumsum(sizes)
         starts = (ends - sizes)[sequences]
         tokens = ranges(starts, sizes[sequences])
-        moved_by = np.cumsum(sizes[sequences]) - sizes[sequences] - starts
+        moved_by = (
+            np.cumsum(sizes[sequences]) - sizes[sequences] - starts
+        )  # (S',): places of tokens
         fired = self.fired
         configurations = self.configurations
         fired_entries = configuration_entries = np.zeros(0, np.intp)

@@ -143,6 +143,7 @@ class PatternTrie(Prepares):
     def after(self) -> NDArray[np.int32]:
         """The longest match after one more label: child(u, y), or else after(fail(u), y). RETURNS
         (U, L) int32."""
+        # where there is no child, what the longest suffix goes to; of single labels that is the label
         labels = np.arange(self.n_labels)
         every = np.repeat(np.arange(len(self)), self.n_labels)
         child = self.child(every, np.tile(labels, len(self))).reshape(-1, self.n_labels)
@@ -186,6 +187,7 @@ class PatternTrie(Prepares):
             chains.append((*chains[suffix], node) if suffix >= 0 else (node,))
         order = [*range(n_labels), *sorted(range(n_labels, len(self)), key=chains.__getitem__)]
         row = np.argsort(order)
+        # (U,): nodes that end with each; a single label is not among its own
         size = self.matched(np.ones(len(self), np.intp))
         size[:n_labels] -= 1
         first = row.copy()
@@ -244,6 +246,7 @@ class PatternTrie(Prepares):
         tokens = [token[:0]]
         nodes = [node[:0]]
         while len(token):
+            # one label more, for all beginnings that are still in the trie
             going_on = np.flatnonzero(follows.take(token + 1))
             token = token.take(going_on) + 1
             node = self.child(node.take(going_on), label.take(token))
@@ -269,6 +272,7 @@ def _numbered(patterns: Sequence[Pattern], n_labels: int) -> tuple[dict[Pattern,
     strings = {tuple(p[:depth]) for p in patterns for depth in range(2, len(p) + 1)}
     ids: dict[Pattern, int] = {(y,): y for y in range(n_labels)}
     fail = [-1] * n_labels
+    # level by level: the suffixes of a string are numbered before it
     for depth, level in groupby(sorted(strings, key=len), key=len):
         with_suffixes = sorted(
             (next(ids[string[i:]] for i in range(1, depth) if string[i:] in ids), string)

@@ -144,7 +144,7 @@ def _deciding(
             lambda token, label: is_candidate.take(token * n_labels + label),
         )
     )
-    n_open = np.concatenate([[0], np.cumsum(candidates.counts > 1)])
+    n_open = np.concatenate([[0], np.cumsum(candidates.counts > 1)])  # open tokens before each
     first = fired.tokens - weights.trie.depth[fired.nodes] + 1
     return fired.where(n_open[fired.tokens + 1] > n_open[first])
 
@@ -168,6 +168,7 @@ def open_windows(is_open: Mask, lengths: AnyInts, context: int) -> Windows:
     follows = np.ones(len(is_open), bool)  # a token of the same sequence
     follows[lengths.cumsum() - lengths] = False
     inside = is_open.copy()
+    # one token to both sides in each round
     for _ in range(context):
         both = inside[1:] & follows[1:], inside[:-1] & follows[1:]
         inside[:-1] |= both[0]
