@@ -82,9 +82,8 @@ def test_parquet_is_the_default(tmp_path):
     names = {"parts.jsonl", "parts/000000.parquet", "parts/000001.parquet"}
     assert set(files(tmp_path / "out")) == names
     table = pq.read_table(tmp_path / "out" / "parts")
-    assert table["text"].to_pylist() == TEXTS and table["id"].to_pylist() == [
-        f"t{i}" for i in range(6)
-    ]
+    assert table["text"].to_pylist() == TEXTS
+    assert table["id"].to_pylist() == [f"t{i}" for i in range(6)]
     assert [t["tag"] for t in table["tokens"][0].as_py()] == [t.tag_ for t in english()(TEXTS[0])]
     job, *_, last = srsly.read_jsonl(tmp_path / "out" / "parts.jsonl")
     assert (last["state"], job["model"], last["rows"]) == ("finished", "en_hoseq_sm", 6)
@@ -96,10 +95,8 @@ def test_fields_excluded_components_and_ids(tmp_path):
     options = ("--text-key", "body", "--id-key", "n", "--fields", "tag,word", *excluded)
     assert run("en", tmp_path / "in.csv", "-o", tmp_path / "out", "-f", "jsonl", *options)[0] == 0
     (row,) = srsly.read_jsonl(tmp_path / "out" / "parts" / "000000.jsonl")
-    assert (
-        row["id"] == "7"
-        and [list(token) for token in row["tokens"]] == [["start", "end", "word", "tag"]] * 3
-    )
+    assert row["id"] == "7"
+    assert [list(token) for token in row["tokens"]] == [["start", "end", "word", "tag"]] * 3
 
 
 def test_files_that_are_one_text(tmp_path):
@@ -177,16 +174,14 @@ def test_a_table_of_tokens(tmp_path):
         "id", "sentence", "token", "start", "end", "word", "tag", "pos", "lemma", "tag_prob",
         "chunk", "chunk_prob", "entity", "entity_prob",
     ]  # fmt: skip
-    assert [row[5] for row in rows] == [
-        token.text for doc in english().pipe(TEXTS) for token in doc
-    ]
+    found = [row[5] for row in rows]
+    assert found == [token.text for doc in english().pipe(TEXTS) for token in doc]
     assert run("en", path, "-o", tmp_path / "out", "-f", "csv")[0] == 0, "it is the same job"
     code, output = run("en", path, "-o", tmp_path / "out2", "--flat", "-f", "conllu")
     assert code == 1 and "HS179" in output
     code, output = run("en", path, "-o", tmp_path / "out2", "-f", "xml")
-    assert (
-        code == 2 and "parquet" in output and "csv" in output and not (tmp_path / "out2").exists()
-    )
+    assert code == 2 and "parquet" in output and "csv" in output
+    assert not (tmp_path / "out2").exists()
 
 
 @pytest.mark.long

@@ -41,10 +41,8 @@ def test_report(folder, tmp_path):
         [p for p in path.rglob("*") if p.is_file()] for path in (folder / "model", tmp_path / "new")
     )
     sizes = [sum(p.stat().st_size for p in some) for some in files]
-    assert (
-        "MB {:.3f} {:.3f} ".format(*(size / 1e6 for size in sizes)) in output
-        and sizes[1] < sizes[0]
-    )
+    assert "MB {:.3f} {:.3f} ".format(*(size / 1e6 for size in sizes)) in output
+    assert sizes[1] < sizes[0]
 
 
 def test_the_input_is_replaced_only_when_asked_for(tmp_path, folder):

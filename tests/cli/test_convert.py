@@ -92,13 +92,10 @@ def test_docs_do_not_cross_files(tmp_path, out):
 def test_splits(wsj, out, part, sections):
     code, output = run(wsj, out, "-f", "trees", "--split", "wsj-tagging", "--part", part)
     n_files = 3 * len(sections)
-    assert (
-        code == 0
-        and f" Files {n_files} Files in no part asked for {12 - n_files} Docs {n_files} " in output
-    )
-    assert {doc[0].text.split(".")[0] for doc in docs_of(out)} == {
-        f"w{section}" for section in sections
-    }
+    assert code == 0
+    assert f" Files {n_files} Files in no part asked for {12 - n_files} Docs {n_files} " in output
+    expected = {f"w{section}" for section in sections}
+    assert {doc[0].text.split(".")[0] for doc in docs_of(out)} == expected
 
 
 def test_options_of_trees(tmp_path, out):
@@ -147,11 +144,8 @@ def test_many_problems(tmp_path, out):
     write(tmp_path, {"a.txt": "good/A\n" + "bad\n" * 30, "b.txt": "bad\n"})
     code, output = run(tmp_path, out, "-f", "tagged")
     assert code == 1 and texts(out) == ["good/A"]
-    assert (
-        "Problems 31 Tags: A 1 First sentence: good/A Where" in output
-        and f"a.txt:{PROBLEMS_SHOWN + 1} " in output
-        and f"a.txt:{PROBLEMS_SHOWN + 2} " not in output
-    )
+    assert "Problems 31 Tags: A 1 First sentence: good/A Where" in output
+    assert f"a.txt:{PROBLEMS_SHOWN + 1} " in output and f"a.txt:{PROBLEMS_SHOWN + 2} " not in output
     assert (
         f"and {31 - PROBLEMS_SHOWN} more. Problems by file: {tmp_path}/a.txt 30 {tmp_path}/b.txt 1"
         in output
@@ -178,9 +172,8 @@ def test_peoples_daily(tmp_path, out):
     assert code == 0 and "Sentences 2 Tokens 6 Entities 1" in output
     assert texts(out) == ["小/a 书社/n 在/p 北村/ns 。/w", "好/a"]
     doc = docs_of(out)[0]
-    assert doc.text == "小书社在北村。" and [(ent.text, ent.label_) for ent in doc.ents] == [
-        ("小书社", "ORG")
-    ]
+    assert doc.text == "小书社在北村。"
+    assert [(ent.text, ent.label_) for ent in doc.ents] == [("小书社", "ORG")]
     assert (
         run(path, out, "-F", *options, "--groups", "nt=A, ns=B", "--paragraphs", "-sk", "names")[0]
         == 0
@@ -198,10 +191,8 @@ def test_columns(tmp_path, out):
     options = ("-f", "columns", "--word-column", 3, "--tag-column", 1)
     assert run(path, out, "-F", *options, "--entity-column", 0)[0] == 0
     assert texts(out) == ["Ann/PER naps/V"] and not docs_of(out)[0].has_annotation("ENT_IOB")
-    assert (
-        run(path, out, "-F", *options, "--entity-column", 2, "--representation", "start_end")[0]
-        == 0
-    )
+    found = run(path, out, "-F", *options, "--entity-column", 2, "--representation", "start_end")[0]
+    assert found == 0
     assert [(ent.text, ent.label_) for ent in docs_of(out)[0].ents] == [("Ann", "X")]
 
 
@@ -279,11 +270,8 @@ ROWS = ("1\tAnn\t_\tPROPN\tNNP" + 5 * "\t_", "2\tsleeps\t_\tVERB\tVBZ" + 5 * "\t
 def test_conllu_by_another_name(first, tmp_path, out):
     path = write(tmp_path, {"ud.tsv": "\n".join([*first, *ROWS])}) / "ud.tsv"
     code, output = run(path, out)
-    assert (
-        code == 0
-        and output.startswith(f"ℹ {path}: CoNLL-U")
-        and texts(out) == ["Ann/NNP sleeps/VBZ"]
-    )
+    assert code == 0 and output.startswith(f"ℹ {path}: CoNLL-U")
+    assert texts(out) == ["Ann/NNP sleeps/VBZ"]
     code, output = run(path, out, "-F", "-f", "columns", "--word-column", 1)
     assert (
         code == 1
@@ -325,10 +313,8 @@ def test_a_folder_of_mixed_files(tmp_path, out):
     )
     code, output = run(folder, out)
     assert code == 0 and " Files 6 Files of other endings, not read 2 Docs 6 " in output
-    assert (
-        f"⚠ Not read [HS085] {folder}/g.txt" in output
-        and f"ℹ {folder}/d.tsv: columns, column 1: words, column 2: tags" in output
-    )
+    assert f"⚠ Not read [HS085] {folder}/g.txt" in output
+    assert f"ℹ {folder}/d.tsv: columns, column 1: words, column 2: tags" in output
     assert texts(out) == [
         "it/PRP naps/VBZ ./.",
         "it/PRP naps/VBZ",
@@ -338,10 +324,8 @@ def test_a_folder_of_mixed_files(tmp_path, out):
         "the/DT",
     ]
     tree, _, ann, boat, village, _ = docs_of(out)
-    assert [span.label_ for span in tree.spans["chunks"]] == [
-        "NP",
-        "VP",
-    ] and not tree.has_annotation("DEP")
+    assert [span.label_ for span in tree.spans["chunks"]] == ["NP", "VP"]
+    assert not tree.has_annotation("DEP")
     assert (ann[0].lemma_, ann[0].pos_, str(ann[0].morph), ann[0].dep_) == (
         "Ann",
         "PROPN",
@@ -366,11 +350,8 @@ def test_texts_with_offsets(tmp_path, out):
     ]
     path = write(tmp_path, {"a.jsonl": "\n".join(map(json.dumps, rows))}) / "a.jsonl"
     code, output = run(path, out)
-    assert (
-        code == 1
-        and f'{path}:2 PER "Ann" (0-3)' in output
-        and "Problems 1 Entities: PER 1" in output
-    )
+    assert code == 1 and f'{path}:2 PER "Ann" (0-3)' in output
+    assert "Problems 1 Entities: PER 1" in output
     first, second = docs_of(out)
     assert first.text == "Ann ran. It rained." and not first.has_annotation("SENT_START")
     assert [(ent.text, ent.label_) for ent in first.ents] == [("Ann", "PER")]

@@ -36,9 +36,8 @@ def test_errors_are_found_and_corrected(tmp_path):
     tasks = list(srsly.read_jsonl(tmp_path / "out" / "findings.jsonl"))
     first = tasks[0]["finding"]
     assert first["doc"] == 23 and first["gold"][0][0][2] == "ODD"
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        f"findings.{x}" for x in ("html", "jsonl", "spacy")
-    ]
+    expected = [f"findings.{x}" for x in ("html", "jsonl", "spacy")]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == expected
     srsly.write_jsonl(tmp_path / "answers.jsonl", [{**tasks[0], "accept": ["1"]}])
     code, output = run("correct", corpus, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy")
     assert code == 0 and "1 corrections" in output, output

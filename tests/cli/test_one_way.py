@@ -69,11 +69,8 @@ WRITES = {  # arguments, and what an earlier run has written below the folder
 )  # it goes on: tests/batch
 def test_nothing_is_replaced_without_force(name, tmp_path):
     writes = any(option.opts[0] == "--output" for option in options_of(name))
-    assert (
-        writes
-        == (name in WRITES)
-        == any(option.opts[0] == "--force" for option in options_of(name))
-    )
+    assert writes == (name in WRITES)
+    assert (name in WRITES) == any(option.opts[0] == "--force" for option in options_of(name))
     if not writes:
         return
     words, path = WRITES[name]

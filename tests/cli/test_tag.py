@@ -105,11 +105,8 @@ def test_names_of_files_that_are_none(tmp_path):
     (tmp_path / "text.bin").write_bytes(b"a text\n\xff\n")
     result = tagged(str(tmp_path / "text.bin"))
     output = " ".join(result.output.split())
-    assert (
-        result.exit_code == 1
-        and "[HS172]" in output
-        and "with the byte 0xFF. Expected text in utf-8" in output
-    )
+    assert result.exit_code == 1 and "[HS172]" in output
+    assert "with the byte 0xFF. Expected text in utf-8" in output
 
 
 @pytest.mark.filterwarnings(

@@ -71,18 +71,13 @@ def test_card(made):
     card = (folder / "README.md").read_text(encoding="utf8")
     assert "UD_English-Tiny" in card and "| lemmas | 100.0 |" in card and "500 words" in card
     licence = (folder / "LICENSE").read_text(encoding="utf8")
-    assert (
-        "en_hoseq is licensed under CC0 1.0" in licence
-        and "UD_English-Tiny (Nobody, In Particular)" in licence
-    )
+    assert "en_hoseq is licensed under CC0 1.0" in licence
+    assert "UD_English-Tiny (Nobody, In Particular)" in licence
     written = "sentences, tags (XPOS), parts of speech (UPOS), features, lemmas"
-    assert (
-        meta["version"] == "1.0.0"
-        and meta["description"] == f"English: {written}, from UD_English-Tiny."
-    )
-    assert "lemmas 100.0" in output and f'spacy.load("{folder}")' in output.replace(
-        " ", ""
-    ).replace("\n", "")
+    assert meta["version"] == "1.0.0"
+    assert meta["description"] == f"English: {written}, from UD_English-Tiny."
+    assert "lemmas 100.0" in output
+    assert f'spacy.load("{folder}")' in output.replace(" ", "").replace("\n", "")
 
 
 NINTH, TENTH = "the ninth is for the test", "the tenth is for development"
@@ -95,10 +90,8 @@ def test_card_says_what_was_divided(made, places):
     contents = {
         part: Contents(500, ["TAG"], part in made.split()) for part in ("train", "dev", "test")
     }
-    assert (
-        divided(contents)
-        == f"The treebank has no part {made}: of every ten groups of ten sentences {places}.\n"
-    )
+    expected = f"The treebank has no part {made}: of every ten groups of ten sentences {places}.\n"
+    assert divided(contents) == expected
 
 
 @pytest.mark.long

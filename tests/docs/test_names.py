@@ -34,9 +34,8 @@ def test_they_are_few_and_each_says_what_it_is():
 def test_those_of_components_and_docs_are_there():
     nlp = spacy.blank("en")
     pipes = {name: nlp.add_pipe(name) for name in NAMES if name.startswith("hoseq_")}
-    assert {*pipes} == {
-        name for name in spacy.registry.factories.get_all() if name.startswith("hoseq_")
-    }
+    expected = {name for name in spacy.registry.factories.get_all() if name.startswith("hoseq_")}
+    assert {*pipes} == expected
     pipes.update(
         {name.removeprefix("hoseq_"): pipe for name, pipe in pipes.items()},
         pipe=pipes["hoseq_tagger"],

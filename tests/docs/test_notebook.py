@@ -51,16 +51,12 @@ def test_each_value_shows_itself(executed):
     text, why, report = pages
     assert "<title>They saw her duck near the bank.</title>" in text and "PRP$" in text
     assert "<button" in why and "<title>Why?</title>" in why and len(text) < len(why) < 40_000
-    assert (
-        "en on two sentences" in report
-        and "VB, taken for NN: 1" in report
-        and "flies like" in report
-    )
+    assert "en on two sentences" in report and "VB, taken for NN: 1" in report
+    assert "flies like" in report
 
 
 def test_the_notebook_is_kept_without_output():
     book = json.loads(NOTEBOOK.read_text(encoding="utf8"))
     cells = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
-    assert len(cells) == 3 and all(
-        cell["outputs"] == [] and cell["execution_count"] is None for cell in cells
-    )
+    assert len(cells) == 3
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)

@@ -40,9 +40,8 @@ def test_examples(heading, tmp_path):
         [label.name for label in sentence.chunks or sentence.entities or ()]
         for sentence in sentences
     ]
-    assert [
-        (" ".join(s.words), found) for s, found in zip(sentences, names, strict=True)
-    ] == expected
+    shown = [(" ".join(s.words), found) for s, found in zip(sentences, names, strict=True)]
+    assert shown == expected
 
 
 def test_every_format_is_described():
@@ -63,6 +62,5 @@ def test_divisions():
     assert {row[0] for row in rows} == set(SPLITS)
     for name, *parts in rows:
         if name in ("wsj-tagging", "wsj-chunking", "ctb5"):
-            assert [re.sub("^(sections|files) ", "", part) for part in parts] == list(
-                SPLITS[name].parts.values()
-            )
+            found = [re.sub("^(sections|files) ", "", part) for part in parts]
+            assert found == list(SPLITS[name].parts.values())

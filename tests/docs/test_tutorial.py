@@ -57,13 +57,10 @@ def test_tutorial(page, tmp_path, monkeypatch):
             continue
         if language != "python":
             continue
-        shown, said = (
-            printed(page, code, namespace),
-            re.findall(r"^# (.*)$", code, flags=re.MULTILINE),
-        )
-        assert [re.sub(NUMBER, "", line) for line in shown] == [
-            re.sub(NUMBER, "", line) for line in said
-        ]
+        shown = printed(page, code, namespace)
+        said = re.findall(r"^# (.*)$", code, flags=re.MULTILINE)
+        found = [re.sub(NUMBER, "", line) for line in shown]
+        assert found == [re.sub(NUMBER, "", line) for line in said]
         numbers = [
             [float(n) for line in lines for n in re.findall(NUMBER, line)]
             for lines in (shown, said)

@@ -92,10 +92,8 @@ def test_best_temperature_of_a_grid(trained):
     saved, before, best = pipe.to_bytes(), loss_of(trained, dev), read(trained, dev)[0]
     found = calibrate(trained, dev)["hoseq_tagger"]
     loss = loss_of(trained, dev)
-    assert (
-        loss < before == pytest.approx(found.before.log_loss)
-        and loss <= found.after.log_loss + 1e-3
-    )
+    assert loss < before == pytest.approx(found.before.log_loss)
+    assert loss <= found.after.log_loss + 1e-3
     assert found.n_changed == int((read(trained, dev)[0] != best).sum()) <= 1
     assert found.after.ece < found.before.ece and found.after.n == found.before.n == 360
     for factor in (0.5, 0.8, 1.25, 2.0):
@@ -130,10 +128,8 @@ def test_of_chunkers_and_of_those_that_others_listen_to():
     before = chunker_helpers.through(nlp)[0]
     found = calibrate(nlp, chunker_helpers.examples_of(nlp))
     assert list(found) == ["hoseq_chunker"] and found["hoseq_chunker"].temperature != 1
-    assert (
-        chunker_helpers.through(nlp)[0] == before
-        and nlp.get_pipe("hoseq_tagger").to_bytes() == tagger
-    )
+    assert chunker_helpers.through(nlp)[0] == before
+    assert nlp.get_pipe("hoseq_tagger").to_bytes() == tagger
     assert calibratable(chunker_helpers.blank("tags", tagger={})) == [
         "hoseq_tagger",
         "hoseq_chunker",
@@ -158,9 +154,8 @@ def test_messages(trained):
 
     layer.attrs["scorer"] = Shifted
     try:
-        with pytest.raises(
-            ValueError, match=r'\[HS144\] The scores of the component "hoseq_tagger"'
-        ):
+        message = r'\[HS144\] The scores of the component "hoseq_tagger"'
+        with pytest.raises(ValueError, match=message):
             calibrate(trained, examples(trained, 20, 3))
     finally:
         layer.attrs["scorer"] = scorer
@@ -183,9 +178,8 @@ def test_functions_before_a_component_annotate():
     train = examples(nlp, 10, 0)
     nlp.initialize(lambda: train)
     (example,) = annotated_before(nlp, "hoseq_tagger", train[:1])
-    assert [token.lemma_ for token in example.predicted] == [
-        token.text.upper() for token in example.predicted
-    ]
+    found = [token.lemma_ for token in example.predicted]
+    assert found == [token.text.upper() for token in example.predicted]
     (before,) = annotated_before(nlp, "test_lemmas_in_capitals", train[:1])
     assert not before.predicted.has_annotation("LEMMA")
     assert calibrate(nlp, train).keys() == {"hoseq_tagger"}
@@ -223,20 +217,17 @@ def test_what_is_saved_is_calibrated_and_training_goes_on_as_without(tmp_path, a
     settings = {"update_rule": {**ADAGRAD, "average": average}}
     nlp, train = tagger(**settings)
     with_dev(nlp, [eg.reference for eg in examples(nlp, 60, 1)], tmp_path)
-    pipe, error, labels, weights = (
-        nlp.get_pipe("hoseq_tagger"),
-        error_of(nlp),
-        read(nlp, train)[0],
-        raw(nlp),
-    )
+    pipe = nlp.get_pipe("hoseq_tagger")
+    error = error_of(nlp)
+    labels = read(nlp, train)[0]
+    weights = raw(nlp)
     callback = calibrate_in_training()
     assert not pipe.is_calibrated and callback(nlp) is nlp and pipe.is_calibrated
     assert error_of(nlp) < error - 0.01 and read(nlp, train)[0].tolist() == labels.tolist()
     nlp.to_disk(tmp_path / "saved")
     saved = spacy.load(tmp_path / "saved")
-    assert saved.get_pipe("hoseq_tagger").is_calibrated and error_of(saved) == pytest.approx(
-        error_of(nlp), abs=1e-9
-    )
+    assert saved.get_pipe("hoseq_tagger").is_calibrated
+    assert error_of(saved) == pytest.approx(error_of(nlp), abs=1e-9)
     assert all(map(np.array_equal, weights, raw(nlp)))
     nlp.update(train)
     assert not pipe.is_calibrated, "what was found holds for the weights before"
@@ -246,9 +237,8 @@ def test_what_is_saved_is_calibrated_and_training_goes_on_as_without(tmp_path, a
     callback(nlp)
     calibrate_in_training()(once)
     assert error_of(nlp) == pytest.approx(error_of(once), abs=0.02)
-    assert pipe.cfg["temperature"] == pytest.approx(
-        once.get_pipe("hoseq_tagger").cfg["temperature"], rel=0.25
-    )
+    found = pipe.cfg["temperature"]
+    assert found == pytest.approx(once.get_pipe("hoseq_tagger").cfg["temperature"], rel=0.25)
 
 
 @pytest.mark.parametrize("settings, has_gold, frozen", [

@@ -58,9 +58,8 @@ def test_coverage_of_twenty_divisions(nlp, alpha):
         order = np.random.default_rng(seed).permutation(len(every))
         fit_prediction_sets(pipe, [every[i] for i in order[:150]])
         rest = [every[i] for i in order[150:]]
-        for eg, sets in zip(
-            rest, prediction_sets(pipe, [eg.predicted for eg in rest], alpha), strict=True
-        ):
+        pairs = zip(rest, prediction_sets(pipe, [eg.predicted for eg in rest], alpha), strict=True)
+        for eg, sets in pairs:
             covered += [
                 token.tag_ in labels for token, labels in zip(eg.reference, sets, strict=True)
             ]
@@ -85,10 +84,8 @@ def test_sets_are_those_of_the_definition(nlp):
     (sets,) = prediction_sets(pipe, [doc], 0.1)
     for row, labels in zip(Reading(pipe, [doc]).posterior.nodes, sets, strict=True):
         best = pipe.labels[int(row.argmax())]
-        assert (
-            set(labels) == {pipe.labels[y] for y in np.flatnonzero(1 - row <= limit)} | {best}
-            and labels[0] == best
-        )
+        assert set(labels) == {pipe.labels[y] for y in np.flatnonzero(1 - row <= limit)} | {best}
+        assert labels[0] == best
     ((found,),) = prediction_sets(pipe, [doc], 0.1, "labellings")
     inside = table.labellings[table.scores >= table.best - threshold(pipe, 0.1, "labellings")]
     assert set(map(tuple, found)) == {tuple(pipe.labels[y] for y in row) for row in inside}
@@ -125,16 +122,14 @@ def test_sets_of_a_calibrated_component(nlp, tmp_path):
     before = pipe.to_bytes()
     calibrate(nlp, test_calibration.examples(nlp, 60, 6))
     for kind in ("words", "chunks"):  # of a tagger
-        with pytest.raises(
-            ValueError, match=rf"\[HS027\] .*kind.* {kind}. Expected labels, labellings"
-        ):
+        message = rf"\[HS027\] .*kind.* {kind}. Expected labels, labellings"
+        with pytest.raises(ValueError, match=message):
             prediction_sets(pipe, [doc], 0.1, kind)
     nlp.to_disk(tmp_path / "model")
     again = spacy.load(tmp_path / "model").get_pipe("hoseq_tagger")
     for kind in ("labels", "labellings"):
-        assert list(prediction_sets(again, [doc], 0.1, kind)) == list(
-            prediction_sets(pipe, [doc], 0.1, kind)
-        )
+        found = list(prediction_sets(again, [doc], 0.1, kind))
+        assert found == list(prediction_sets(pipe, [doc], 0.1, kind))
     pipe.from_bytes(before)
     again.update(test_calibration.examples(nlp, 4, 7))
     with pytest.raises(ValueError, match=r"\[HS158\]"):

@@ -86,10 +86,8 @@ def test_sum_of_reasons_is_the_difference(nlp, t):
             [pipe.labels.index(name) for name in names] for names in (found.labels, found.others)
         ]
         scores = [table.scores[(table.labellings == row).all(axis=1)][0] for row in rows]
-        assert (
-            scores == pytest.approx([table.best, table.best - expected], abs=1e-5)
-            and rows[1][t] == other
-        )
+        assert scores == pytest.approx([table.best, table.best - expected], abs=1e-5)
+        assert rows[1][t] == other
         for term in found.terms:
             names, otherwise, _ = term.name.partition(" (otherwise)")
             if term.kind == "transition":
@@ -143,11 +141,8 @@ def test_nothing_to_compare_with(nlp, only_r, against, said):
         explain(only_r, doc, 1, against)
     assert said in str(raised.value)
     (found,) = explanations(only_r, doc, [1])
-    assert (
-        not found.against
-        and found.alternatives == [("R", pytest.approx(1.0))]
-        and json.dumps(as_data(found, doc))
-    )
+    assert not found.against and found.alternatives == [("R", pytest.approx(1.0))]
+    assert json.dumps(as_data(found, doc))
     assert "no other label is permitted" in explanation_text(found, doc)
     with pytest.raises(ValueError, match=r"\[HS141\] Token 4 is not a word"):
         explain(only_r, doc, 4)
@@ -204,9 +199,8 @@ def test_chunk_against_another_label(chunks):
     table = table_of(pipe, doc)
     outside = (table.labellings[:, :2] == pipe.tags.index("O")).all(axis=1)
     assert none.others[:2] == ["O", "O"]
-    assert none.p_against == pytest.approx(
-        np.exp(table.scores[outside] - table.log_z).sum(), abs=1e-6
-    )
+    found = none.p_against
+    assert found == pytest.approx(np.exp(table.scores[outside] - table.log_z).sum(), abs=1e-6)
     with pytest.raises(ValueError, match=r"\[HS140\] .*hoseq_tagger"):
         explain_span(spacy.blank("xx").add_pipe("hoseq_tagger"), one)
     for wrong, known in (("XX", "NP, VP"), ("NP", "another label")):
@@ -226,9 +220,8 @@ def test_decisions_of_a_bidirectional_tagger(of_chunks):
     pipe.cfg["save_decisions"] = kept
     names = set()
     for t, found in enumerate(explanations(pipe, doc)):
-        assert found == explain(pipe, doc, t) and f"(turn {found.turn})" in explanation_text(
-            found, doc
-        )
+        assert found == explain(pipe, doc, t)
+        assert f"(turn {found.turn})" in explanation_text(found, doc)
         assert found.turn == expected["order"][t] and found.label == expected["labels"][t]
         assert found.p == pytest.approx(expected["probabilities"][t], abs=1e-6)
         log_odds = np.log(found.p / found.p_against)
@@ -258,10 +251,8 @@ def test_all_words_and_chunks_of_a_text(both, doc):
         (s.start, s.end, s.label_) for s in spans
     ] and spans
     assert words == [explain(tagger, doc, t.i) for t in doc]
-    assert (
-        chunks == [explain_span(chunker, span) for span in spans]
-        and explain(chunker, doc, 1).label == "I-NP"
-    )
+    assert chunks == [explain_span(chunker, span) for span in spans]
+    assert explain(chunker, doc, 1).label == "I-NP"
     for account, sure in zip(chunks, span_certainties(chunker, spans), strict=True):
         p = dict(account.alternatives)
         assert account.p == pytest.approx(sure.exact) == p[account.label]
@@ -271,10 +262,8 @@ def test_all_words_and_chunks_of_a_text(both, doc):
         assert one.label in names and list(p) == sorted(p, reverse=True) and sum(p) <= 1 + 1e-6
     improbable = explain_span(chunker, Span(doc, 1, 6, "VP"))
     assert dict(improbable.alternatives)["VP"] == improbable.p < 0.001 and improbable.difference < 0
-    assert (
-        list(explanations(tagger, doc, [2])) == [words[2]]
-        and list(explanations(chunker, doc, [1])) == chunks[:1]
-    )
+    assert list(explanations(tagger, doc, [2])) == [words[2]]
+    assert list(explanations(chunker, doc, [1])) == chunks[:1]
     (bare,) = explanations(tagger, doc, [2], reasons=False)
     assert bare[:8] == words[2][:8] and not bare.against and not bare.terms
     other = (
@@ -316,9 +305,8 @@ def test_tokens_that_were_merged_since(both):
     plain = both("the old cat runs")
     for name, given in seen.items():
         assert [token.text for token in given] == ["the", "old", "cat", "runs"]
-        assert list(explanations(both.get_pipe(name), given)) == list(
-            explanations(both.get_pipe(name), plain)
-        )
+        shown = list(explanations(both.get_pipe(name), given))
+        assert shown == list(explanations(both.get_pipe(name), plain))
     found = [
         one for _, one in decisions(merging, doc, {"hoseq_tagger": seen["hoseq_tagger"]}, [0, 2])
     ]

@@ -80,9 +80,8 @@ def test_units_of_a_tagger_are_its_tokens():
     nlp = helpers.ready("log_likelihood")
     pipe = helpers.tagger_of(nlp)
     one = judge(pipe, helpers.examples_of(nlp))
-    assert [one.reading.labels[y] for y in one.gold] == [
-        tag for tags in helpers.gold() for tag in tags
-    ]
+    found = [one.reading.labels[y] for y in one.gold]
+    assert found == [tag for tags in helpers.gold() for tag in tags]
     assert one.first.tolist() == list(range(len(one.gold))) and set(one.sizes) == {1}
     assert one.p == pytest.approx(one.reading.posterior.nodes[one.first, one.gold])
     words = ["a", "\n", "cat", "runs", "."]
@@ -143,10 +142,8 @@ def test_tokens_that_a_component_merges():
     ((one, layer, *doubts), (plain, expected, *other)) = (
         [each for tool in tools for each in tool(pipeline, examples)] for pipeline in (behind, nlp)
     )
-    assert (
-        one.p.tolist() == plain.p.tolist()
-        and one.reading.token_of.tolist() == plain.reading.token_of.tolist()
-    )
+    assert one.p.tolist() == plain.p.tolist()
+    assert one.reading.token_of.tolist() == plain.reading.token_of.tolist()
     assert layer["right"] == expected["right"] and layer["calibration"] == expected["calibration"]
     assert all(a.shares.tolist() == b.shares.tolist() for a, b in zip(doubts, other, strict=True))
 
@@ -180,10 +177,8 @@ def test_wrong_labels_are_found_the_most_doubtful_first():
     nlp = helpers.ready("log_likelihood")
     (scored,) = helpers.tagger_of(nlp).top_k([helpers.doc_of(nlp, docs[5].text)], 5000)
     scores = {tuple(labels): score for labels, score in scored}
-    assert (
-        first.gap == pytest.approx(scored[0].score - scores[tuple("N N R .".split())])
-        and first.gap > 1
-    )
+    assert first.gap == pytest.approx(scored[0].score - scores[tuple("N N R .".split())])
+    assert first.gap > 1
     (first, *_) = of_tagger(k=100)[
         1
     ]  # all alternatives of one label are its distribution given the others
@@ -202,9 +197,8 @@ def test_one_disagreement_about_chunks_is_one_finding():
     span = task["spans"][0]
     assert task["text"][span["start"] : span["end"]] == "sees a cat"
     assert (span["token_start"], span["token_end"]) == (3, 5)
-    assert [task["text"][t["start"] : t["end"]] for t in task["tokens"]] == [
-        t["text"] for t in task["tokens"]
-    ]
+    expected = [t["text"] for t in task["tokens"]]
+    assert [task["text"][t["start"] : t["end"]] for t in task["tokens"]] == expected
     assert [option["id"] for option in task["options"]] == ["0", "1", "2", "3"]
 
 

@@ -24,9 +24,8 @@ from ..repository import config_of, tagged_docs
 def test_the_same_texts_are_in_the_same_part():
     docs = tagged_docs([f"w{i % 6}/A x/B" for i in range(24)], Vocab())
     parts = divided(docs, 3, seed=1)
-    assert sorted(np.bincount(parts)) == [8, 8, 8] and all(
-        parts[i] == parts[i % 6] for i in range(24)
-    )
+    assert sorted(np.bincount(parts)) == [8, 8, 8]
+    assert all(parts[i] == parts[i % 6] for i in range(24))
     assert not np.array_equal(parts, divided(docs, 3, seed=2))
     for n in (1, 7):  # of six different texts
         with pytest.raises(ValueError, match=f"HS150.*{n}"):
@@ -52,15 +51,10 @@ def test_whatever_reads_the_texts_reads_those_of_the_fold(tmp_path):
     changed = with_path(
         with_path(config, "train", tmp_path / "t.spacy"), "dev", tmp_path / "d.spacy"
     ).interpolate()
-    assert (
-        changed["initialize"]["lookups"]["path"]
-        == changed["corpora"]["train"]["path"]
-        == str(tmp_path / "t.spacy")
-    )
-    assert (
-        changed["corpora"]["dev"]["path"] == str(tmp_path / "d.spacy")
-        and config["paths"]["train"] is None
-    )
+    assert changed["initialize"]["lookups"]["path"] == changed["corpora"]["train"]["path"]
+    assert changed["corpora"]["train"]["path"] == str(tmp_path / "t.spacy")
+    assert changed["corpora"]["dev"]["path"] == str(tmp_path / "d.spacy")
+    assert config["paths"]["train"] is None
 
 
 def test_components_know_labels_that_stand_in_one_place_only():
@@ -69,9 +63,8 @@ def test_components_know_labels_that_stand_in_one_place_only():
     labels = with_labels(config, docs)["initialize"]["components"]["hoseq_tagger"]["labels"]
     assert labels == ["A", "B", "ODD"]
     config["initialize"]["components"]["hoseq_tagger"] = {"labels": ["A"]}
-    assert with_labels(config, docs)["initialize"]["components"]["hoseq_tagger"] == {
-        "labels": ["A"]
-    }
+    expected = {"labels": ["A"]}
+    assert with_labels(config, docs)["initialize"]["components"]["hoseq_tagger"] == expected
 
 
 @pytest.mark.long

@@ -34,9 +34,8 @@ def test_doubts_are_the_enumerated_ones():
     p /= p.sum()
     value = -(p * np.log(p)).sum()
     (doubts,) = doubts_of(nlp, [helpers.doc_of(nlp, TEXT)])
-    assert doubts.entropy == pytest.approx(
-        value, abs=1e-6
-    ) and doubts.shares.sum() == pytest.approx(value)
+    assert doubts.entropy == pytest.approx(value, abs=1e-6)
+    assert doubts.shares.sum() == pytest.approx(value)
     best = scored[0].labels
     unsure = [
         1 - sum(q for q, y in zip(p, scored, strict=True) if y.labels[t] == best[t])
@@ -49,9 +48,8 @@ def test_doubts_are_the_enumerated_ones():
         for q, (labels, _) in zip(p, scored, strict=True):
             sums[labels[t]] += q
         entropies.append(-sum(q * np.log(q) for q in sums.values()))
-    assert doubts.shares == pytest.approx(
-        doubts.entropy * np.array(entropies) / sum(entropies), abs=1e-6
-    )
+    found = doubts.shares
+    assert found == pytest.approx(doubts.entropy * np.array(entropies) / sum(entropies), abs=1e-6)
 
 
 def test_sentences_of_a_text_add_up_and_the_docs_stay_as_they_are():
@@ -64,9 +62,8 @@ def test_sentences_of_a_text_add_up_and_the_docs_stay_as_they_are():
     assert together.doubtful == pytest.approx(
         [*first.doubtful, *second.doubtful, 0]
     )  # white space is no word
-    assert (
-        together.shares.sum() == pytest.approx(together.entropy) and first.entropy != second.entropy
-    )
+    assert together.shares.sum() == pytest.approx(together.entropy)
+    assert first.entropy != second.entropy
     assert not one.has_annotation("TAG")
 
 
@@ -114,11 +111,8 @@ def test_command_with_texts(run, tmp_path):
     code, output = run("pool.jsonl", "-n", 2, *out, "-d", "0.3")
     assert code == 0 and "2 of 3 texts" in output, output
     first, second = srsly.read_jsonl(tmp_path / "out.jsonl")
-    assert (
-        first["text"] == POOL[1]
-        and first["meta"]["id"] == 1
-        and first["meta"]["doubt"] > second["meta"]["doubt"]
-    )
+    assert first["text"] == POOL[1] and first["meta"]["id"] == 1
+    assert first["meta"]["doubt"] > second["meta"]["doubt"]
     assert [t["text"] for t in first["tokens"]][:2] == ["zebra", "under"]
     assert first["doubtful"] and all(0.3 < word["doubt"] < 1 for word in first["doubtful"])
     (tmp_path / "pool.txt").write_text("\n\n".join(POOL), encoding="utf8")
@@ -126,11 +120,8 @@ def test_command_with_texts(run, tmp_path):
     assert code == 0 and "2 of 3 texts" in output, output
     (tmp_path / "pool.jsonl").write_text('{"text": "a cat"}\n{"no": 1}\n', encoding="utf8")
     code, output = run("pool.jsonl", *out)
-    assert (
-        code == 1
-        and "pool.jsonl" in output
-        and len(list(srsly.read_jsonl(tmp_path / "out.jsonl"))) == 1
-    )
+    assert code == 1 and "pool.jsonl" in output
+    assert len(list(srsly.read_jsonl(tmp_path / "out.jsonl"))) == 1
     code, output = run("pool.txt", "-o", tmp_path / "out.txt")
     assert code == 1 and "[HS027]" in output, output
 

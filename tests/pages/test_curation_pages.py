@@ -20,10 +20,8 @@ def findings(n):
     docs = [Doc(nlp.vocab, words=[*WORDS, f"word{i}"] * 2) for i in range(n)]
     made = []
     for i in range(n):
-        gold, others = (
-            Alternative([(2, 3, "A")], 0.01),
-            [Alternative([(2, 3, "<b>")], 0.9), Alternative([], 0.05)],
-        )
+        gold = Alternative([(2, 3, "A")], 0.01)
+        others = [Alternative([(2, 3, "<b>")], 0.9), Alternative([], 0.05)]
         made.append(
             Finding(i, "tagger", "tag", 2, 3, (0, len(docs[i])), gold, others, 4.5, 0.02, 0.01, 1e9)
         )
@@ -60,9 +58,8 @@ def test_a_finding_has_the_reasons_of_the_model(browse):
     assert {one.component for one in made if one.why} == {"hoseq_tagger", "hoseq_chunker"}
     for one in made:
         if one.why is not None:
-            assert sum(term.value for term in one.why.terms) == pytest.approx(
-                one.why.difference, abs=1e-3
-            )
+            found = sum(term.value for term in one.why.terms)
+            assert found == pytest.approx(one.why.difference, abs=1e-3)
     driver = browse(findings_page([eg.reference for eg in examples], made))
     for row in rows(driver)[:3]:
         row.find_element("css selector", "button").click()

@@ -128,9 +128,8 @@ def test_sentences_run_as_they_are_written(browse, width):
         for token in doc:
             token.tag_ = "NNP"
     driver = browse(text_page(docs), width)
-    for sentence, words in zip(
-        driver.find_elements("css selector", ".sentence"), (hebrew, english), strict=True
-    ):
+    pairs = zip(driver.find_elements("css selector", ".sentence"), (hebrew, english), strict=True)
+    for sentence, words in pairs:
         found = sentence.find_elements("css selector", ".word")
         assert [word.find_element("css selector", ":scope > span").text for word in found] == words
         boxes = [word.rect for word in found]
@@ -141,9 +140,8 @@ def test_sentences_run_as_they_are_written(browse, width):
         assert boxes[-1]["y"] == boxes[-2]["y"], "the full stop"
         for word, box in zip(found, boxes, strict=True):
             text = word.find_element("css selector", ":scope > span").rect
-            assert (
-                box["x"] <= text["x"] and text["x"] + text["width"] <= box["x"] + box["width"] + 1
-            )
+            assert box["x"] <= text["x"]
+            assert text["x"] + text["width"] <= box["x"] + box["width"] + 1
 
 
 def test_words_of_the_other_direction_inside_a_sentence(browse):

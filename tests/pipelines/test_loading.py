@@ -34,12 +34,7 @@ def refused(path, file):
 
 
 def test_a_folder(saved):
-    assert [token.tag_ for token in spacy_hoseq.load(saved)("the cat runs .")] == [
-        "D",
-        "N",
-        "V",
-        ".",
-    ]
+    assert [token.tag_ for token in spacy_hoseq.load(saved)("the cat runs .")] == list("DNV.")
     assert spacy_hoseq.load(saved, exclude=["sentencizer"]).pipe_names == ["hoseq_tagger"]
     assert spacy_hoseq.load(str(saved)).pipe_names == ["hoseq_tagger", "sentencizer"]
 
@@ -54,14 +49,9 @@ def test_a_folder_comes_before_a_pipeline_of_the_package(saved, tmp_path, monkey
     assert spacy_hoseq.load("en").pipe_names == ["hoseq_tagger", "sentencizer"]
 
 
-FILES_OF_SPACY = [
-    "meta.json",
-    "config.cfg",
-    "vocab/strings.json",
-    "vocab/lookups.bin",
-    "tokenizer",
-    "sentencizer.json",
-]
+FILES_OF_SPACY = (
+    "meta.json config.cfg vocab/strings.json vocab/lookups.bin tokenizer sentencizer.json".split()
+)
 
 
 @pytest.mark.parametrize("name", FILES_OF_SPACY)

@@ -172,12 +172,10 @@ def test_chunks_are_learnt_and_loaded_again(file, models):
         doc = nlp(given)
         group = doc.spans["entities" if entities else "chunks"]
         expected = gold.ents if entities else gold.spans["chunks"]
-        assert [(s.start, s.end, s.label_) for s in group] == [
-            (s.start, s.end, s.label_) for s in expected
-        ]
-        assert len(group.attrs["scores"]) == len(group) and all(
-            0.5 < p <= 1 for p in group.attrs["scores"]
-        )
+        found = [(s.start, s.end, s.label_) for s in group]
+        assert found == [(s.start, s.end, s.label_) for s in expected]
+        assert len(group.attrs["scores"]) == len(group)
+        assert all(0.5 < p <= 1 for p in group.attrs["scores"])
         assert not entities or [ent.text for ent in doc.ents] == [ent.text for ent in gold.ents]
         assert TAGGER not in nlp.pipe_names or [t.tag_ for t in doc] == [t.tag_ for t in gold]
 
@@ -216,6 +214,5 @@ def test_joint_training_begins_with_the_weights_it_is_given(file, models, corpus
     expected = weights_of(spacy.load(start))
     assert len(expected) >= 5 and all(map(np.array_equal, weights_of(init_nlp(config)), expected))
     fresh = init_nlp(config_of(file, corpus))
-    assert len(weights_of(fresh)) == len(expected) and not any(
-        values.any() for values in weights_of(fresh)
-    )
+    assert len(weights_of(fresh)) == len(expected)
+    assert not any(values.any() for values in weights_of(fresh))

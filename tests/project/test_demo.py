@@ -68,9 +68,8 @@ def test_chunks_of_the_joint_pipeline(project):
         if line.startswith("|")
     ]
     assert header[1:5] == ["Tags", "Precision", "Recall", "F"]
-    assert row[1:5] == [
-        f"{100 * found[name]:.2f}" for name in ("accuracy", "precision", "recall", "f")
-    ]
+    expected = [f"{100 * found[name]:.2f}" for name in ("accuracy", "precision", "recall", "f")]
+    assert row[1:5] == expected
     assert "Differences" not in page
 
 

@@ -86,9 +86,8 @@ def test_commands_of_workflows_exist_and_all_are_used(folder):
     project = PROJECTS[folder]
     names = [command["name"] for command in project["commands"]]
     assert len(set(names)) == len(names)
-    assert {name for workflow in project["workflows"].values() for name in workflow} == {*names} - {
-        "download"
-    }
+    expected = {*names} - {"download"}
+    assert {name for workflow in project["workflows"].values() for name in workflow} == expected
     for name, workflow in project["workflows"].items():
         assert workflow and len(set(workflow)) == len(workflow), name
 
@@ -105,9 +104,8 @@ def test_assets_that_are_not_downloaded(folder, tmp_path, monkeypatch, capsys):
     said = " ".join(capsys.readouterr().out.split())
     assert ("python -m spacy project run" in said) == ("downloads" in PROJECTS[folder])
     for variable in ("ptb_dir", "ctb_dir"):
-        assert (f"--vars.{variable} FOLDER" in said) == (
-            variable in PROJECTS[folder].get("vars", {})
-        )
+        found = f"--vars.{variable} FOLDER" in said
+        assert found == (variable in PROJECTS[folder].get("vars", {}))
 
 
 def named_in(folder, command):
@@ -123,9 +121,8 @@ def test_files_of_the_project_exist(folder, name):
     deps = [
         path_of(folder, path) for path in command.get("deps", []) if path.split("/")[0] not in MADE
     ]
-    assert [
-        path for path in [*named_in(folder, command), *deps] if not (ROOT / path).exists()
-    ] == []
+    found = [path for path in [*named_in(folder, command), *deps] if not (ROOT / path).exists()]
+    assert found == []
     assert command["help"].strip() and command["outputs"]
 
 

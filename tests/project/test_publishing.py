@@ -34,10 +34,8 @@ def description():
 
 def test_addresses():
     urls = dict(line.split(", ", 1) for line in METADATA.get_all("Project-URL"))
-    assert (
-        set(urls) == {"Source", "Documentation", "Changelog", "Issues"}
-        and urls["Source"] == REPOSITORY
-    )
+    assert set(urls) == {"Source", "Documentation", "Changelog", "Issues"}
+    assert urls["Source"] == REPOSITORY
     for name in ("Documentation", "Changelog"):
         assert (ROOT / urls[name].removeprefix(PAGES)).is_file()
 
@@ -52,10 +50,8 @@ def test_every_link_of_the_description_leads_somewhere(description):
     for (mark, link), (_, path) in zip(links, there, strict=True):
         assert link.startswith("https://")
         if link != path:
-            assert (
-                link == (IMAGES if mark else PAGES) + path
-                and (ROOT / path.partition("#")[0]).exists()
-            )
+            assert link == (IMAGES if mark else PAGES) + path
+            assert (ROOT / path.partition("#")[0]).exists()
 
 
 def test_licences_and_versions():

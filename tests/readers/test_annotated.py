@@ -51,9 +51,8 @@ def test_tags_are_copied(path):
     assert (
         not first.has_annotation("LEMMA") and not first.has_annotation("POS") and not first.ents
     ), "no other"
-    assert tags_of(eg.predicted for eg in read(str(path))) == tags_of(
-        eg.predicted for eg in examples
-    )
+    found = tags_of(eg.predicted for eg in read(str(path)))
+    assert found == tags_of(eg.predicted for eg in examples)
     assert tags_of(eg.predicted for eg in read(path, [])) == [[""] * 9, ["", ""], [""] * 4]
 
 
@@ -104,9 +103,8 @@ def test_span_groups_stay_on_the_reference(tmp_path, starts):
     doc.spans["none"] = []
     DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
     if starts:
-        with pytest.warns(
-            UserWarning, match=r"\[HW002\] 1 spans.*'cat \. it runs' of doc.spans\[\"chunks\"\]"
-        ):
+        message = r"\[HW002\] 1 spans.*'cat \. it runs' of doc.spans\[\"chunks\"\]"
+        with pytest.warns(UserWarning, match=message):
             examples = read(tmp_path / "corpus.spacy")
     else:
         examples = read(tmp_path / "corpus.spacy")
@@ -163,7 +161,6 @@ def test_a_file_that_is_missing(tmp_path):
 def test_files_that_are_none_of_spacy(data, tmp_path):
     """The message names the file, which may be one of a folder."""
     (tmp_path / "damaged.spacy").write_bytes(data)
-    with pytest.raises(
-        ValueError, match=r"\[HS172\] This cannot be read: .*damaged.spacy. Expected a .spacy file"
-    ):
+    message = r"\[HS172\] This cannot be read: .*damaged.spacy. Expected a .spacy file"
+    with pytest.raises(ValueError, match=message):
         list(read_docs(spacy_files(tmp_path), spacy.blank("xx").vocab))

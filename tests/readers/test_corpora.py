@@ -47,9 +47,8 @@ def test_predicted_words_have_what_is_given(tmp_path):
         example = next(iter(reader("trees", path, attributes=attributes)(ENGLISH)))
         assert [token.tag_ for token in example.predicted][:2] == tags
         assert example.predicted is not example.reference and not example.predicted.spans
-        assert [token.is_sent_start for token in example.predicted] == [
-            i == 0 for i in range(len(example.reference))
-        ]
+        found = [token.is_sent_start for token in example.predicted]
+        assert found == [i == 0 for i in range(len(example.reference))]
     with pytest.raises(ValueError, match=r"\[HS161\].*dep"):
         reader("trees", path, attributes=["dep"])
 

@@ -26,9 +26,8 @@ def test_what_cannot_be_read_is_told_and_left_out(tmp_path):
     plain.write_bytes(b"good\nb\xffd\n")
     *problems, last = texts_in(lines, "text")
     assert last == Text(6, "y", {})
-    assert [(problem.path, problem.line) for problem in problems] == [
-        (lines, n) for n in range(1, 6)
-    ]
+    found = [(problem.path, problem.line) for problem in problems]
+    assert found == [(lines, n) for n in range(1, 6)]
     assert problems[0] == Problem(lines, 1, '{"body": "x"}', 'an object with a string "text"')
     good, bad = texts_in(plain, "text")
     assert good == Text(1, "good", {}) and (bad.path, bad.line) == (plain, 2)
@@ -42,10 +41,8 @@ def test_half_of_a_pair_of_surrogates_is_a_problem_of_its_line(tmp_path):
         '{"text": "\\ud83d"}\n{"text": "a", "by": "\\ude00"}\n{"text": "\\ud83d\\ude00"}\n'
     )
     *problems, last = texts_in(lines, "text")
-    assert [problem.line for problem in problems] == [
-        1,
-        2,
-    ] and "surrogates not allowed" in problems[0].actual
+    assert [problem.line for problem in problems] == [1, 2]
+    assert "surrogates not allowed" in problems[0].actual
     assert last == Text(3, "\U0001f600", {})
 
 
@@ -82,11 +79,8 @@ def test_tags_boundaries_and_chunks():
 def test_entities():
     doc = sentences_to_doc(VOCAB, NAMES, "zh")
     assert [(ent.start, ent.end, ent.label_) for ent in doc.ents] == [(1, 2, "X"), (2, 3, "Y")]
-    assert (
-        [token.ent_iob_ for token in doc] == ["O", "B", "B"]
-        and not doc.spans
-        and not doc.has_annotation("TAG")
-    )
+    assert [token.ent_iob_ for token in doc] == ["O", "B", "B"] and not doc.spans
+    assert not doc.has_annotation("TAG")
     doc = sentences_to_doc(VOCAB, NAMES, "zh", "chunks", "names")
     assert [(span.start, span.end, span.label_) for span in doc.spans["names"]] == [
         (1, 2, "X"),

@@ -99,12 +99,10 @@ def test_picture_is_a_staircase():
         "y grows downwards: the first stands lowest, each a step above"
     )
     columns = [float(x) for x, _ in dots]
-    assert columns == sorted(columns) and [element.get("x") for element in found["word"]] == [
-        x for x, _ in dots
-    ]
-    assert [(line.get("x1"), line.get("y1"), line.get("x2")) for line in found["drop"]] == [
-        (x, y, x) for x, y in dots
-    ]
+    assert columns == sorted(columns)
+    assert [element.get("x") for element in found["word"]] == [x for x, _ in dots]
+    expected = [(x, y, x) for x, y in dots]
+    assert [(line.get("x1"), line.get("y1"), line.get("x2")) for line in found["drop"]] == expected
 
 
 @pytest.mark.parametrize("word", ["<script>alert('1')</script>", "&amp;"])
@@ -115,9 +113,8 @@ def test_words_are_escaped(word):
     assert texts(found["word"]) == [word, "y"] and texts(found["label"]) == [word, "Y"]
     assert found["title"][0].text == f"1. {word}: {word}, 1.000"
     page = decisions_page([doc], NAME, title=word)
-    assert (
-        "".join(Page(page).captions) == f"{word}/{word}/1 y/Y/2" and "script" not in Page(page).seen
-    )
+    assert "".join(Page(page).captions) == f"{word}/{word}/1 y/Y/2"
+    assert "script" not in Page(page).seen
     assert f"<title>{escape(word)}</title>" in page and f"<h1>{escape(word)}</h1>" in page
 
 
@@ -126,9 +123,8 @@ def test_page():
     text = decisions_page(docs, NAME, title="In which order")
     page = Page(text)
     assert text.startswith("<!DOCTYPE html>") and "<title>In which order</title>" in text
-    assert "<h1>In which order</h1>" in text and "<title>Decisions</title>" in decisions_page(
-        [], NAME
-    )
+    assert "<h1>In which order</h1>" in text
+    assert "<title>Decisions</title>" in decisions_page([], NAME)
     assert page.captions == ["dogs/N/2 run/V/3 ././1", "oh/U/1", PAPER]
     assert page.seen.count("figure") == page.seen.count("svg") == 3 and "script" not in page.seen
     assert not re.search(r"\bon\w+=|javascript:|(?:href|src)=|url\(", text), (
@@ -145,10 +141,8 @@ def test_labels_of_control_characters(label):
     write_decisions(doc, NAME, [label, "V"], np.array([1, 2], "i4"), np.array([1, 1], "f4"))
     expected = "".join(c if c.isprintable() else "\u2423" for c in label)
     drawn = drawing_of(doc)
-    assert (
-        texts(drawn["label"]) == [expected, "V"]
-        and drawn["title"][0].text == f"1. dogs: {expected}, 1.000"
-    )
+    assert texts(drawn["label"]) == [expected, "V"]
+    assert drawn["title"][0].text == f"1. dogs: {expected}, 1.000"
     picture = ElementTree.fromstring(
         script("common/draw").draw_sentence([label, "run"], ["N", label], [1.0, 0.5])
     )
@@ -167,9 +161,6 @@ def test_decisions_of_a_chunker():
     nlp = chunker(save_decisions=True)
     doc = tagger_of(nlp)(chunked_doc(nlp, "dogs run .", tags=["N", "V", "."]))
     ((_, labels, order, probabilities),) = sentences_of(doc, NAME)
-    assert (
-        labels == ["B-NP", "B-VP", "O"]
-        and sorted(order) == [1, 2, 3]
-        and all(0 < p < 1 for p in probabilities)
-    )
+    assert labels == ["B-NP", "B-VP", "O"] and sorted(order) == [1, 2, 3]
+    assert all(0 < p < 1 for p in probabilities)
     assert [span.text for span in doc.spans["chunks"]] == ["dogs", "run"]

@@ -69,14 +69,11 @@ class Reader(HTMLParser):
 def test_figures_are_those_of_spacys_scorer():
     nlp = helpers.ready("log_likelihood")
     (layer,) = evaluated(nlp, examples(), {"the", "she"})
-    assert layer["scores"]["accuracy"]["value"] == pytest.approx(
-        nlp.evaluate(examples())["tag_acc"]
-    )
+    found = layer["scores"]["accuracy"]["value"]
+    assert found == pytest.approx(nlp.evaluate(examples())["tag_acc"])
     n = {name: share["n"] for name, share in layer["scores"].items()}
-    assert (
-        n["accuracy"] == n["known words"] + n["unknown words"] == 5 + 5 + 7 + 4 + 3
-        and n["sentences"] == 5
-    )
+    assert n["accuracy"] == n["known words"] + n["unknown words"] == 5 + 5 + 7 + 4 + 3
+    assert n["sentences"] == 5
     assert sum(layer["calibration"]["counts"]) == n["accuracy"]
     assert layer["calibration"]["curve"][-1] == (
         1.0,
@@ -85,10 +82,8 @@ def test_figures_are_those_of_spacys_scorer():
     entropies = [row["entropy"] for row in layer["uncertain"]]
     assert entropies == sorted(entropies, reverse=True) and len(entropies) == 5
     assert 0 < layer["uncertain"][0]["p"] < 1
-    assert (
-        len(layer["right"]) == 24
-        and layer["right"].count("1") / 24 == layer["scores"]["accuracy"]["value"]
-    )
+    assert len(layer["right"]) == 24
+    assert layer["right"].count("1") / 24 == layer["scores"]["accuracy"]["value"]
     assert np.sum(layer["counts"], axis=0).tolist() == [layer["right"].count("1"), 24, 24]
 
 
@@ -114,14 +109,10 @@ def test_a_bidirectional_tagger_has_all_but_probabilities():
     nlp = bidirectional_helpers.ready()
     found = report(nlp, helpers.examples_of(nlp, WORDS), model="m", data="d", train=[])
     (layer,) = found["layers"]
-    assert layer["scores"]["accuracy"]["value"] == pytest.approx(
-        nlp.evaluate(helpers.examples_of(nlp, WORDS))["tag_acc"]
-    )
-    assert (
-        layer["attribute"] == "tag"
-        and layer["labels"]
-        and layer["scores"]["unknown words"]["n"] == 24
-    )
+    shown = layer["scores"]["accuracy"]["value"]
+    assert shown == pytest.approx(nlp.evaluate(helpers.examples_of(nlp, WORDS))["tag_acc"])
+    assert layer["attribute"] == "tag" and layer["labels"]
+    assert layer["scores"]["unknown words"]["n"] == 24
     assert layer["calibration"] is None and not layer["uncertain"] and not layer["errors"]
     assert "calibration" not in as_markdown(found) and "| accuracy |" in as_markdown(found)
     page = Reader(as_page(found))
@@ -136,9 +127,8 @@ def test_another_pipeline_is_compared():
     assert comparison["score"] == alone["scores"]["accuracy"]
     ours, theirs = (one["scores"]["accuracy"]["value"] for one in (layer, alone))
     assert comparison["difference"]["gain"] == pytest.approx(theirs - ours)
-    assert comparison["tokens"]["gained"] - comparison["tokens"]["lost"] == round(
-        24 * comparison["difference"]["gain"]
-    )
+    found = comparison["tokens"]["gained"] - comparison["tokens"]["lost"]
+    assert found == round(24 * comparison["difference"]["gain"])
     assert len(comparison["lost"]) == comparison["tokens"]["lost"]
     assert len(comparison["gained"]) == comparison["tokens"]["gained"]
 

@@ -38,10 +38,8 @@ def spanned(*spans):
 
 
 GOLD, GUESS = tagged("D A N V D N N"), tagged("D N N V D A A")
-CHUNKS, FOUND = (
-    spanned((0, 3, "NP"), (3, 4, "VP"), (4, 6, "NP")),
-    spanned((0, 3, "NP"), (3, 4, "NP"), (4, 7, "NP")),
-)
+CHUNKS = spanned((0, 3, "NP"), (3, 4, "VP"), (4, 6, "NP"))
+FOUND = spanned((0, 3, "NP"), (3, 4, "NP"), (4, 7, "NP"))
 
 
 def test_tokens_of_each_sentence():
@@ -67,9 +65,8 @@ def test_spans():
     expected = Scorer.score_spans(
         [Example(FOUND, CHUNKS)], "spans_chunks", getter=lambda doc, _: doc.spans["chunks"]
     )
-    assert [scores[name]["value"] for name in ("precision", "recall", "f")] == pytest.approx(
-        [expected[f"spans_chunks_{x}"] for x in "prf"]
-    )
+    found = [scores[name]["value"] for name in ("precision", "recall", "f")]
+    assert found == pytest.approx([expected[f"spans_chunks_{x}"] for x in "prf"])
 
 
 def test_what_is_not_annotated_does_not_count():
@@ -172,10 +169,6 @@ def test_ticks_are_round(top):
     ticks = round_ticks(top)
     assert ticks[0] == 0 and ticks[-2] < top <= ticks[-1] * (1 + 1e-9) and 5 <= len(ticks) <= 7
     steps = {float(f"{b - a:.6g}") for a, b in zip(ticks, ticks[1:], strict=False)}
-    assert len(steps) == 1 and f"{steps.pop():.1e}".partition("e")[0] in (
-        "1.0",
-        "2.0",
-        "2.5",
-        "5.0",
-    )
+    assert len(steps) == 1
+    assert f"{steps.pop():.1e}".partition("e")[0] in ("1.0", "2.0", "2.5", "5.0")
     assert round_ticks(0.0) == [0.0, 1.0]

@@ -39,10 +39,8 @@ def test_labels_and_their_probabilities():
         np.array([[0.9, 0.1], [0.8, 0.2], [0, 0], [0.3, 0.7], [0.6, 0.4]]),
     )
     first, second = sentences_of(doc)
-    assert first.labels == ["tag", "pos"] and [word.text for word in first.words] == [
-        "Ana",
-        "Silva",
-    ]
+    assert first.labels == ["tag", "pos"]
+    assert [word.text for word in first.words] == ["Ana", "Silva"]
     assert [plain(word) for word in first.words] == [
         [("N", 0.9), ("PROPN", None)],
         [("N", 0.8), ("PROPN", None)],
@@ -154,9 +152,8 @@ def test_a_page_says_that_probabilities_are_not_calibrated():
     write_marginals(doc, "hoseq_tagger", list(helpers.LABELS), np.full((3, 6), 1 / 6))
     page = text_page([doc], rough)
     assert page.count(f"* {escape(note)}") == 1 and 'marked = ["tag"]' in page
-    assert [facts[0][:3] for facts in unpacked(page)[0]["facts"].values()] == [
-        ["tag", token.tag_, 1 / 6] for token in doc
-    ]
+    expected = [["tag", token.tag_, 1 / 6] for token in doc]
+    assert [facts[0][:3] for facts in unpacked(page)[0]["facts"].values()] == expected
     assert "HW009" not in text_page([doc], good)
 
 

@@ -20,13 +20,7 @@ SENTENCES = [
 TEXTS = [
     "".join(word for word, _ in sentence).replace("iPhone12", "iPhone 12") for sentence in SENTENCES
 ]
-TEMPLATES = [
-    "bias",
-    "folded[-1..1]",
-    "folded[-1]+folded[0]",
-    "folded[0]+folded[1]",
-    "char_classes[0]",
-]
+TEMPLATES = "bias folded[-1..1] folded[-1]+folded[0] folded[0]+folded[1] char_classes[0]".split()
 
 
 def word_docs(vocab):

@@ -20,9 +20,8 @@ def test_table(tmp_path):
         for word, _ in sentence
         if len(word) > 1 and word not in ("iPhone", "12", "2008")
     ]
-    assert len(table) == len(set(words)) and sorted(table.values()) == sorted(
-        map(words.count, set(words))
-    )
+    assert len(table) == len(set(words))
+    assert sorted(table.values()) == sorted(map(words.count, set(words)))
     with pytest.raises(ValueError, match="E913"):
         known_words(None)
 

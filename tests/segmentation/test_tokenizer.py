@@ -123,9 +123,8 @@ def saved_by(how, nlp, folder):
 @pytest.mark.parametrize("how", ["bytes", "disk", "pickle"])
 def test_saved_and_read(how, nlp, tmp_path):
     other = saved_by(how, nlp, tmp_path)
-    assert [cut(other(text)) for text in [*TEXTS, *ODD]] == [
-        cut(nlp.tokenizer(text)) for text in [*TEXTS, *ODD]
-    ]
+    found = [cut(other(text)) for text in [*TEXTS, *ODD]]
+    assert found == [cut(nlp.tokenizer(text)) for text in [*TEXTS, *ODD]]
     assert other.to_bytes() == nlp.tokenizer.to_bytes()
 
 
@@ -135,9 +134,8 @@ def test_needs_no_strings_of_words(nlp, tmp_path):
         tmp_path / "small" / "tokenizer" / "segmenter" / "vocab" / "strings.json"
     )
     assert strings == sorted(nlp.tokenizer.segmenter.get_pipe("hoseq_tagger").labels)
-    assert [cut(doc) for doc in spacy.load(tmp_path / "small").pipe(TEXTS)] == [
-        cut(doc) for doc in nlp.pipe(TEXTS)
-    ]
+    found = [cut(doc) for doc in spacy.load(tmp_path / "small").pipe(TEXTS)]
+    assert found == [cut(doc) for doc in nlp.pipe(TEXTS)]
 
 
 def test_saved_with_the_pipeline_by_its_registered_name(words, tmp_path):
@@ -147,10 +145,8 @@ def test_saved_with_the_pipeline_by_its_registered_name(words, tmp_path):
     nlp = spacy.blank("zh", config=settings)
     nlp.initialize()
     nlp.to_disk(tmp_path / "nlp")
-    loaded, copied = (
-        spacy.load(tmp_path / "nlp"),
-        spacy.blank("zh", config=settings).from_bytes(nlp.to_bytes()),
-    )
+    loaded = spacy.load(tmp_path / "nlp")
+    copied = spacy.blank("zh", config=settings).from_bytes(nlp.to_bytes())
     for other in (nlp, loaded, copied):
         assert [token.text for token in other("我们喝茶。")] == ["我们", "喝", "茶", "。"]
 

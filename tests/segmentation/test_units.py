@@ -96,9 +96,8 @@ def test_texts_in_one_go(texts):
 def test_nothing_is_lost_but_white_space(text):
     of_text = units_of(text)
     at = 0
-    for start, end, after_space in zip(
-        of_text.starts, of_text.ends, of_text.after_space, strict=True
-    ):
+    pairs = zip(of_text.starts, of_text.ends, of_text.after_space, strict=True)
+    for start, end, after_space in pairs:
         assert start < end and not text[at:start].strip()
         assert after_space == (start > at or at == 0)
         assert not re.search(r"\s", text[start:end])

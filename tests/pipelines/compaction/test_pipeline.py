@@ -51,11 +51,8 @@ def test_taggers_keep_their_accuracy(variant):
     result = compact_pipeline(nlp, examples_of(nlp), 0.0)
     assert result.before == result.after == {"tag_acc": 1.0} and predicted(nlp) == gold()
     (change,) = result.changes
-    assert (
-        change.name == NAME
-        and change.before == before
-        and change.after == counts_of(tagger_of(nlp).model)
-    )
+    assert change.name == NAME and change.before == before
+    assert change.after == counts_of(tagger_of(nlp).model)
     assert change.after.features < 0.8 * before.features and change.after.bytes < 0.7 * before.bytes
     assert change.pruning is not None and change.pruning.threshold > 0
 
@@ -151,9 +148,8 @@ def test_other_components_stay_as_they_are(tmp_path):
     before = nlp.get_pipe("senter").to_bytes()
     result = compact_pipeline(nlp, examples_of(nlp), 0.5, ["tag_acc"])
     assert [change.name for change in result.changes] == [NAME]
-    assert nlp.get_pipe("senter").to_bytes() == before and not is_compactible(
-        nlp.get_pipe("senter")
-    )
+    assert nlp.get_pipe("senter").to_bytes() == before
+    assert not is_compactible(nlp.get_pipe("senter"))
     save_compact(nlp, tmp_path / "new")
     strings = srsly.read_json(tmp_path / "new" / "vocab" / "strings.json")
     assert "sleep" in strings, "who knows what the others need"
@@ -206,9 +202,8 @@ def test_saved_pipelines_need_no_strings(tmp_path):
     nlp = trained("frequent")
     compact_pipeline(nlp, examples_of(nlp), 0.0)
     save_compact(nlp, tmp_path / "a" / "new")
-    assert srsly.read_json(tmp_path / "a" / "new" / "vocab" / "strings.json") == sorted(
-        tagger_of(nlp).labels
-    )
+    found = srsly.read_json(tmp_path / "a" / "new" / "vocab" / "strings.json")
+    assert found == sorted(tagger_of(nlp).labels)
     fresh = spacy.load(tmp_path / "a" / "new")
     assert "sleep" not in fresh.vocab.strings
     assert predicted(fresh) == gold()

@@ -31,10 +31,8 @@ def test_rows_are_shifted_by_their_median():
     expected = [[2, 0, 0, 0], [0, 5, 0, 0], [-1, 0, 1, 7], [0, 0, 0, 6], [0, 0, 0, 0]]
     before = weights.copy()
     assert centred(weights).tolist() == expected and np.array_equal(weights, before)
-    assert (
-        centred(weights[:, :3])[0].tolist() == [2, 0, 0]
-        and centred(weights[:, :1]).tolist() == [[0]] * 5
-    )
+    assert centred(weights[:, :3])[0].tolist() == [2, 0, 0]
+    assert centred(weights[:, :1]).tolist() == [[0]] * 5
     assert centred(weights).dtype == np.float32 and centred(weights[:0]).shape == (0, 4)
     assert np.array_equal(row_ranges(centred(weights)), row_ranges(weights))
 
@@ -47,10 +45,8 @@ def test_ranges_are_largest_less_smallest():
 
 def test_rows_of_small_range_become_zero_and_others_are_rounded():
     pruned = prune(WEIGHTS, 0.25, 0.0)
-    assert (
-        pruned.tolist()
-        == np.float16([[0] * 4, [0.3, 0, 0.02, 0], [0, 0, 0, -0.5], [0] * 4]).tolist()
-    )
+    found = pruned.tolist()
+    assert found == np.float16([[0] * 4, [0.3, 0, 0.02, 0], [0, 0, 0, -0.5], [0] * 4]).tolist()
     assert pruned.dtype == np.float32, "of single precision, but with values of half"
     assert prune(WEIGHTS, 0.5, 0.0).tolist() == [[0] * 4, [0] * 4, [0, 0, 0, -0.5], [0] * 4], (
         "at least"

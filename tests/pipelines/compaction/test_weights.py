@@ -123,10 +123,7 @@ def test_local_classifiers(order):
         "rows have new numbers, weights have not"
     )
     after = counts_of(problem.model)
-    assert (
-        after.features < before.features
-        and 0 < after.weights < before.weights
-        and after.bytes < before.bytes
-    )
+    assert after.features < before.features and 0 < after.weights < before.weights
+    assert after.bytes < before.bytes
     fresh = problem.make_model().from_bytes(problem.model.to_bytes())
     assert np.array_equal(all_scores(fresh, docs, order), pruned)

@@ -47,10 +47,8 @@ def test_there_is_one_file_for_each():
 def test_files_are_complete_configs(name):
     """Which `spacy init fill-config` reads. A language changes a few lines of them; without one they stay."""
     text = (FOLDER / f"{name}.cfg").read_text(encoding="utf8")
-    assert (
-        load_model_from_config(Config().from_str(text), auto_fill=True, validate=True).lang
-        == RECIPES[name].lang
-    )
+    found = load_model_from_config(Config().from_str(text), auto_fill=True, validate=True).lang
+    assert found == RECIPES[name].lang
     if name != "chinese":
         assert recipe(name, "de") == text.replace('lang = "en"', 'lang = "de"')
 
@@ -80,10 +78,8 @@ def test_comments_say_what_it_is_and_how_it_is_trained(name):
 def test_tagger_is_a_bare_pipe_that_learns_more_slowly():
     nlp = spacy.blank("en")
     nlp.add_pipe(TAGGER)
-    settings, bare = (
-        config_of("tagger", "de").interpolate()["components"][TAGGER],
-        nlp.get_pipe_config(TAGGER),
-    )
+    settings = config_of("tagger", "de").interpolate()["components"][TAGGER]
+    bare = nlp.get_pipe_config(TAGGER)
     assert (settings["update_rule"].pop("learn_rate"), bare["update_rule"].pop("learn_rate")) == (
         0.03,
         0.1,
@@ -138,10 +134,8 @@ def test_tokenizers_of_languages():
 
 
 def test_what_does_not_exist():
-    with pytest.raises(
-        ValueError,
-        match=r'\[HS161\] There is nothing named "tager" here. Known: tagger, higher-order, ',
-    ):
+    message = r'\[HS161\] There is nothing named "tager" here. Known: tagger, higher-order, '
+    with pytest.raises(ValueError, match=message):
         recipe("tager")
     with pytest.raises(ValueError, match=r"\[HS027\] Wrong language: qq"):
         recipe("tagger", "qq")

@@ -54,15 +54,11 @@ def test_parts_of_another_treebank(tmp_path):
     treebank = treebank_in(tiny.write(tmp_path / "treebank", train=40, dev=20, test=10))
     folder = tmp_path / "a-training" / "corpus"
     contents = contents_of(treebank, folder)
-    assert (
-        contents_of(treebank._replace(files={}), folder)
-        == contents
-        == write_parts(treebank, folder)
-    )
+    assert contents_of(treebank._replace(files={}), folder) == contents
+    assert contents == write_parts(treebank, folder)
     for other in (treebank._replace(name="UD_B"), treebank._replace(lang="xx")):
-        with pytest.raises(
-            ValueError, match=r"\[HS191\] The treebank .* is of treebank, language en;.*a-training"
-        ):
+        message = r"\[HS191\] The treebank .* is of treebank, language en;.*a-training"
+        with pytest.raises(ValueError, match=message):
             contents_of(other, folder)
 
 
@@ -84,9 +80,8 @@ def test_heads_that_are_no_tree(tmp_path):
 def test_layers_that_no_word_has(tmp_path):
     contents, _ = written(tmp_path, columns=(2,))
     assert contents["train"].layers == ["TAG", "POS"]
-    with pytest.raises(
-        ValueError, match=r"\[HS191\].*no tags, parts of speech, features or lemmas"
-    ):
+    message = r"\[HS191\].*no tags, parts of speech, features or lemmas"
+    with pytest.raises(ValueError, match=message):
         written(tmp_path, columns=())
 
 

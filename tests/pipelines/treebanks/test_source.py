@@ -11,9 +11,8 @@ def test_folder(tmp_path):
     treebank = treebank_in(tiny.write(tmp_path / "UD_English-Tiny"))
     assert (treebank.name, treebank.lang) == ("UD_English-Tiny", "en")
     assert treebank.licence == "CC0 1.0" and treebank.contributors == "Nobody, In Particular"
-    assert {part: [file.name for file in files] for part, files in treebank.files.items()} == {
-        part: [f"en_tiny-ud-{part}.conllu"] for part in ("train", "dev", "test")
-    }
+    found = {part: [file.name for file in files] for part, files in treebank.files.items()}
+    assert found == {part: [f"en_tiny-ud-{part}.conllu"] for part in ("train", "dev", "test")}
 
 
 def test_folders_below(tmp_path):

@@ -36,10 +36,8 @@ def test_layers(layers, pipeline):
 
 @pytest.mark.parametrize("words, epochs", [(1000, 15), (200_000, 7), (2_000_000, 6)])
 def test_epochs(words, epochs):
-    assert (
-        config_for("treebank", "en", contents(ALL, words), Lexicons())["training"]["max_epochs"]
-        == epochs
-    )
+    found = config_for("treebank", "en", contents(ALL, words), Lexicons())["training"]["max_epochs"]
+    assert found == epochs
 
 
 def test_lexicons(tmp_path):
@@ -50,9 +48,8 @@ def test_lexicons(tmp_path):
         config["components"]["hoseq_morphologizer"]["model"]["emissions"]["templates"]["classes"]
         == 2
     )
-    assert config["initialize"]["components"]["hoseq_lemmatizer"]["lexicon"]["path"] == str(
-        paths["lemmas"]
-    )
+    found = config["initialize"]["components"]["hoseq_lemmatizer"]["lexicon"]["path"]
+    assert found == str(paths["lemmas"])
     load_model_from_config(config.interpolate(), auto_fill=True, validate=True)
 
 

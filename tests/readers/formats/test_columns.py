@@ -76,10 +76,8 @@ def test_comments(tmp_path, rows, end):
     text = "".join(f"{line}\n" for line in COMMENTS[rows]) + rows
     expected = [Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])] * 2
     for settings in (columns(2, 0, 3), Settings(tag_column=0)):
-        assert (
-            read(tmp_path, f"{text}\n{text}\n# global = 1\n".replace("\n", end), settings)
-            == expected
-        )
+        found = read(tmp_path, f"{text}\n{text}\n# global = 1\n".replace("\n", end), settings)
+        assert found == expected
 
 
 @pytest.mark.parametrize(
@@ -115,9 +113,8 @@ def test_every_representation(tmp_path, name, auto):
     known = "start_end" if name == "bmes" else name
     settings = replace(CHARACTERS, representation="auto" if auto else known)
     mended = 2 if auto and name == "iob1" else 0  # the letters of iob1 are those of iob2
-    assert read(tmp_path, text, settings) == [
-        Sentence(list("abcdefg"), None, None, ENTITIES, 0, mended)
-    ]
+    found = read(tmp_path, text, settings)
+    assert found == [Sentence(list("abcdefg"), None, None, ENTITIES, 0, mended)]
 
 
 @pytest.mark.parametrize(

@@ -57,11 +57,8 @@ def test_spans_that_are_on_no_borders_of_words(tmp_path, span):
     """They are told, not moved; what the words are is not known."""
     value = {"text": TEXT, "label": [[*span, "X"], list(PLACE)]}
     problem, sentence = read(tmp_path, json.dumps(value))
-    assert (
-        isinstance(problem, Problem)
-        and problem.line == 1
-        and "borders of words" in problem.expected
-    )
+    assert isinstance(problem, Problem) and problem.line == 1
+    assert "borders of words" in problem.expected
     assert shown(sentence) == [("New York", "LOC")]
     words = [
         i
@@ -117,9 +114,8 @@ def test_brat(tmp_path):
     (tmp_path / "a.ann").write_text(ann)
     problem, sentence = read_brat(tmp_path / "a.ann", Settings())
     assert problem.line == 4 and shown(sentence) == [("Ann Lee", "PER"), ("New York", "LOC")]
-    assert (
-        "".join(w + " " * s for w, s in zip(sentence.words, sentence.spaces, strict=True)) == text
-    )
+    found = "".join(w + " " * s for w, s in zip(sentence.words, sentence.spaces, strict=True))
+    assert found == text
     (tmp_path / "a.txt").unlink()
     (problem,) = read_brat(tmp_path / "a.ann", Settings())
     assert "a.txt" in problem.expected

@@ -20,9 +20,8 @@ def test_sentences(tmp_path):
 
 
 def test_other_separators(tmp_path):
-    assert read(tmp_path, "雨_NN 下_VV a_b_NN 1/2_CD\n", separator="_") == [
-        Sentence(["雨", "下", "a_b", "1/2"], ["NN", "VV", "NN", "CD"])
-    ]
+    found = read(tmp_path, "雨_NN 下_VV a_b_NN 1/2_CD\n", separator="_")
+    assert found == [Sentence(["雨", "下", "a_b", "1/2"], ["NN", "VV", "NN", "CD"])]
     assert read(tmp_path, "a::X b:::Y\n", separator="::") == [Sentence(["a", "b:"], ["X", "Y"])]
 
 
@@ -76,9 +75,8 @@ def test_the_separator_is_found(text, separator):
 
 
 def test_names_behind_words(tmp_path):
-    assert read(tmp_path, "Ann|B-PER sang|O\n") == [
-        Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])
-    ]
+    found = read(tmp_path, "Ann|B-PER sang|O\n")
+    assert found == [Sentence(["Ann", "sang"], None, None, [(0, 1, "PER")])]
     both, problem = read(tmp_path, "Ann|NNP|I-PER sang|VBD|O\na|b|c\n")
     assert both == Sentence(["Ann", "sang"], ["NNP", "VBD"], None, [(0, 1, "PER")], n_mended=1)
     assert problem.line == 2 and problem.expected == "entity tags behind the tags"
@@ -141,9 +139,8 @@ def test_paragraphs_are_cut_into_sentences(tmp_path):
     assert [sentence.words for sentence in sentences] == expected
     assert [len(sentence.tags) for sentence in sentences] == [4, 4, 6, 1]
     assert [sentence.entities for sentence in sentences] == [[], [], [(0, 3, "ORG")], []]
-    assert [
-        len(sentence.words) for sentence in read_daily(tmp_path, line, split_sentences=False)
-    ] == [14, 1]
+    found = [len(sentence.words) for sentence in read_daily(tmp_path, line, split_sentences=False)]
+    assert found == [14, 1]
 
 
 @pytest.mark.parametrize(

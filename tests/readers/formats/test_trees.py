@@ -44,20 +44,15 @@ def test_penn(tmp_path):
         "cats ca n't have been seen .".split(), "NNS MD RB VB VBN VBN .".split(),
         [(0, 1, "NP"), (1, 6, "VP")], None, n_traces=2,
     )  # fmt: skip
-    assert second == Sentence(
-        ["(", "1/2", "a*b", "}"], ["(", "CD", "NN", ")"], [(1, 3, "NP")], None
-    )
+    expected = Sentence(["(", "1/2", "a*b", "}"], ["(", "CD", "NN", ")"], [(1, 3, "NP")], None)
+    assert second == expected
     assert third == Sentence([], [], [], None, n_traces=1)
 
 
 def test_escapes_as_they_stand(tmp_path):
     _, second, _ = read_trees(file_of(tmp_path, PENN), Settings(unescape=False))
-    assert second.words == ["-LRB-", "1\\/2", "a\\*b", "-RCB-"] and second.tags == [
-        "(",
-        "CD",
-        "NN",
-        ")",
-    ]
+    assert second.words == ["-LRB-", "1\\/2", "a\\*b", "-RCB-"]
+    assert second.tags == ["(", "CD", "NN", ")"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gb18030"])
