@@ -20,6 +20,7 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 from typer.testing import CliRunner
 
+from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.recipes import recipe
 
 ROOT = Path(__file__).parents[1]
@@ -83,6 +84,15 @@ def call(module: ModuleType, *arguments: Any) -> tuple[int, str]:
     """`python SCRIPT.py ARGUMENTS` in this process. RETURNS exit status, output in one line without colours."""
     app = typer.Typer()
     app.command()(module.main)
+    return invoked(app, arguments)
+
+
+def hoseq(*arguments: Any) -> tuple[int, str]:
+    """`python -m spacy hoseq ARGUMENTS` in this process. RETURNS exit status, output in one line without colours."""
+    return invoked(hoseq_cli, arguments)
+
+
+def invoked(app: typer.Typer, arguments: Sequence[Any]) -> tuple[int, str]:
     result = CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "300"})
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception

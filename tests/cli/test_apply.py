@@ -12,14 +12,11 @@ from pathlib import Path
 
 import pytest
 import srsly
-from spacy.cli._util import app
 from spacy.tokens import DocBin
 from tqdm import tqdm
-from typer.testing import CliRunner
-
-import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 
 from ..batch.helpers import TEXTS, english, picky_pipeline
+from ..repository import hoseq
 
 pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
@@ -47,8 +44,7 @@ def picky(doc):
 
 
 def run(*arguments):
-    result = CliRunner().invoke(app, ["hoseq", "apply", *map(str, arguments)])
-    return result.exit_code, " ".join(result.output.split())
+    return hoseq("apply", *arguments)
 
 
 def start(*arguments, **environment):

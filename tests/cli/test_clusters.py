@@ -6,17 +6,17 @@ import pytest
 import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
-from typer.testing import CliRunner
 
-from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.features.attributes import lexical_attribute
 from spacy_hoseq.features.word_classes import word_classes
+
+from ..repository import hoseq
 
 LINES = ["the dog runs .", "a cat runs .", "the cat sleeps .", "a dog sleeps ."] * 3
 
 
 def run(*arguments):
-    return CliRunner().invoke(hoseq_cli, ["clusters", *map(str, arguments)])
+    return hoseq("clusters", *arguments)
 
 
 @pytest.fixture
@@ -28,9 +28,8 @@ def text(tmp_path):
 
 def test_clusters_are_a_table_of_word_classes(text, tmp_path):
     output = tmp_path / "new" / "clusters.tsv"
-    result = run(text, "-o", output, "-n", 4)
-    assert result.exit_code == 0, result.output
-    assert "7 words in 4 clusters" in result.output
+    code, said = run(text, "-o", output, "-n", 4)
+    assert code == 0 and "7 words in 4 clusters" in said, said
     rows = dict(line.split("\t") for line in output.read_text(encoding="utf8").splitlines())
     assert set(rows) == {"the", "a", "dog", "cat", "runs", "sleeps", "."}
     assert rows["the"] == rows["a"] and rows["dog"] == rows["cat"]
@@ -60,7 +59,7 @@ def test_same_bytes_from_every_kind_of_file(text, tmp_path):
         [text, "--lang", "xx"],
     ):
         output = tmp_path / f"{len(written)}.tsv"
-        assert run(*arguments, "-o", output, "-n", 4).exit_code == 0
+        assert run(*arguments, "-o", output, "-n", 4)[0] == 0
         written.append(output.read_bytes())
     assert len(set(written)) == 1
 
@@ -68,7 +67,7 @@ def test_same_bytes_from_every_kind_of_file(text, tmp_path):
 def test_tokenizer_of_a_pipeline(tmp_path):
     path, output = tmp_path / "zh.txt", tmp_path / "clusters.tsv"
     path.write_text("他们研究语言\n" * 3, encoding="utf8")
-    assert run(path, "-o", output, "-m", "zh", "-n", 2).exit_code == 0
+    assert run(path, "-o", output, "-m", "zh", "-n", 2)[0] == 0
     assert {line.split("\t")[0] for line in output.read_text(encoding="utf8").splitlines()} == {
         "他们",
         "研究",
@@ -78,25 +77,25 @@ def test_tokenizer_of_a_pipeline(tmp_path):
 
 def test_problems_are_told(text, tmp_path):
     text.write_bytes(text.read_bytes() + b"\xff\xfe broken\n")
-    result = run(text, "-o", tmp_path / "clusters.tsv", "-n", 4)
-    assert result.exit_code == 1 and "Without what is listed above" in result.output
+    code, output = run(text, "-o", tmp_path / "clusters.tsv", "-n", 4)
+    assert code == 1 and "Without what is listed above" in output
     assert (tmp_path / "clusters.tsv").exists()
 
 
 def test_a_table_is_not_clustered(text, tmp_path):
     """Its lines are no text; that is told before there are no words."""
     table = text.rename(tmp_path / "raw.csv")
-    result = run(table, "-o", tmp_path / "clusters.tsv")
-    assert result.exit_code == 1 and "a table" in result.output and "HS159" in result.output
+    code, output = run(table, "-o", tmp_path / "clusters.tsv")
+    assert code == 1 and "a table" in output and "HS159" in output
     assert not (tmp_path / "clusters.tsv").exists()
 
 
 def test_no_word_is_frequent(text, tmp_path):
-    result = run(text, "-o", tmp_path / "clusters.tsv", "--min-count", 100)
-    assert result.exit_code == 1 and "HS159" in result.output
+    code, output = run(text, "-o", tmp_path / "clusters.tsv", "--min-count", 100)
+    assert code == 1 and "HS159" in output
     assert not (tmp_path / "clusters.tsv").exists()
     text.write_bytes(b"caf\xe9 caf\xe9 caf\xe9\n")
-    result = run(text, "-o", tmp_path / "clusters.tsv")
-    assert result.exit_code == 1 and "HS159" in result.output and "the byte 0xE9" in result.output
-    result = run(text, "-o", tmp_path / "clusters.tsv", "-l", "qq")
-    assert result.exit_code == 1 and "HS027" in result.output
+    code, output = run(text, "-o", tmp_path / "clusters.tsv")
+    assert code == 1 and "HS159" in output and "the byte 0xE9" in output
+    code, output = run(text, "-o", tmp_path / "clusters.tsv", "-l", "qq")
+    assert code == 1 and "HS027" in output

@@ -3,28 +3,22 @@
 import errno
 import gzip
 import json
-import re
 from pathlib import Path
 
 import pytest
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
-from typer.testing import CliRunner
 
-from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.cli.convert import parse_groups
 from spacy_hoseq.cli.shared import PROBLEMS_SHOWN
+
+from ..repository import hoseq
 
 TREE = "( (S (NP-SBJ (PRP {}) ) (VP (VBZ naps) (NP (-NONE- *))) (. .) ))\n"
 
 
-def run(source, output, *options, command=hoseq_cli):
-    arguments = ["convert", *map(str, [source, "-o", output, *options])]
-    result = CliRunner().invoke(command, arguments, env={"COLUMNS": "300"})
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, " ".join(
-        re.sub(r"\x1b\[[0-9;]*m", "", result.output).split()
-    )  # without colours
+def run(source, output, *options):
+    return hoseq("convert", source, "-o", output, *options)
 
 
 def docs_of(path):

@@ -3,18 +3,10 @@
 import pytest
 import spacy
 import srsly
-from spacy.cli._util import app
 from spacy.tokens import DocBin
-from typer.testing import CliRunner
-
-import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 
 from ..chunk_corpus import QUICK, corpus_file, sentences
-
-
-def run(*arguments):
-    result = CliRunner().invoke(app, ["hoseq", *map(str, arguments)])
-    return result.exit_code, " ".join(result.output.split())
+from ..repository import hoseq as run
 
 
 def docs_of(path):

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import srsly
 from spacy.tokens import DocBin
-from typer.testing import CliRunner
 
-from spacy_hoseq.cli import hoseq_cli, model, shared
+from spacy_hoseq.cli import model, shared
 from spacy_hoseq.pipelines.compaction.pipeline import save_compact
 
 from ..components import chunker_helpers
+from ..repository import hoseq
 
 COMMANDS = {  # arguments, and what they write
     "calibrate": (["$model", "$corpus.spacy"], "out"),
@@ -47,8 +47,7 @@ def inputs(tmp_path_factory):
 
 def run(name, inputs, output):
     words = [word.replace("$", f"{inputs}/") for word in COMMANDS[name][0]]
-    result = CliRunner().invoke(hoseq_cli, [name, *words, "-o", str(output), "--force"])
-    return result.exit_code, result.output
+    return hoseq(name, *words, "-o", output, "--force")
 
 
 def files(path):

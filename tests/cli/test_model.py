@@ -8,13 +8,13 @@ import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from spacy_hoseq.cli import hoseq_cli, shared, text
 from spacy_hoseq.cli import model as commands_of_models
 from spacy_hoseq.pipelines.loading import folder_of, source_of
 
 from ..components.helpers import CORPUS, trained
+from ..repository import hoseq as run
 
 COMMANDS = get_command(hoseq_cli).commands
 USES = {  # command -> its arguments; MODEL stands for any kind of pipeline
@@ -71,11 +71,6 @@ def place(site, tmp_path, monkeypatch):
     DocBin(docs=docs).to_disk(tmp_path / "dev.spacy")
     yield tmp_path
     sys.modules.pop("xx_tiny", None)
-
-
-def run(*arguments):
-    result = CliRunner().invoke(hoseq_cli, [*arguments], env={"COLUMNS": "300"})
-    return result.exit_code, result.output
 
 
 def test_every_command_with_a_model_is_here():

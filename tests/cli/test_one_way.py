@@ -3,14 +3,14 @@
 import re
 
 import pytest
-import srsly
 from spacy.util import load_meta
 from typer.core import TyperOption
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.pipelines import embedded_path
+
+from ..repository import hoseq
 
 COMMANDS = get_command(hoseq_cli).commands
 LETTERS = {
@@ -81,26 +81,10 @@ def test_nothing_is_replaced_without_force(name, tmp_path):
     (tmp_path / "dev").touch()
     (tmp_path / "model").mkdir()
     told = [word.replace("$", f"{tmp_path}/") for word in words]
-    result = CliRunner().invoke(hoseq_cli, [name, *told])
-    assert result.exit_code == 1 and re.search(r"\[HS11[35]\]", result.output), result.output
+    code, output = hoseq(name, *told)
+    assert code == 1 and re.search(r"\[HS11[35]\]", output), output
     assert earlier.read_text(encoding="utf8") == "earlier"
     assert {file for file in tmp_path.rglob("*") if file.is_file()} == {earlier, tmp_path / "dev"}
-
-
-def test_interruption(tmp_path, monkeypatch):
-    """Nothing half-written, and it says what is left."""
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    path = tmp_path / "pool.jsonl"
-    srsly.write_jsonl(path, [{"text": "A text."}])
-    monkeypatch.setattr("spacy_hoseq.cli.corpus.doubts_of", interrupted)
-    result = CliRunner().invoke(
-        hoseq_cli, ["select", "en", str(path), "-o", str(tmp_path / "out.jsonl")]
-    )
-    assert result.exit_code == 130 and "Interrupted: nothing is written." in result.output
-    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("name", WRITES)
@@ -112,9 +96,8 @@ def test_an_output_below_a_file_is_refused_before_any_work(name, tmp_path):
         word.replace("$out.jsonl", "$out").replace("$out.spacy", "$out") for word in WRITES[name][0]
     ]
     told = [str(below) if word == "$out" else word.replace("$", f"{tmp_path}/") for word in words]
-    result = CliRunner().invoke(hoseq_cli, [name, *told], env={"COLUMNS": "300"})
-    output = " ".join(result.output.split())
-    assert result.exit_code == 1 and f"[HS113] Nothing is written to {below}" in output, output
+    code, output = hoseq(name, *told)
+    assert code == 1 and f"[HS113] Nothing is written to {below}" in output, output
 
 
 @pytest.mark.parametrize("text", ["raise KeyError('x')", "a b", None])
@@ -130,10 +113,6 @@ def test_errors_of_code_are_told(command, text, tmp_path):
         "explain": ["en", "a text"],
         "calibrate": [tmp_path / "model", tmp_path / "dev.spacy", "-o", tmp_path / "out"],
     }[command]
-    result = CliRunner().invoke(
-        hoseq_cli, [command, *map(str, rest), "--code", str(path)], env={"COLUMNS": "300"}
-    )
+    code, output = hoseq(command, *rest, "--code", path)
     kind = {None: "FileNotFoundError", "a b": "SyntaxError"}.get(text, "KeyError")
-    assert result.exit_code == 1 and "[HS172]" in result.output and kind in result.output, (
-        result.output
-    )
+    assert code == 1 and "[HS172]" in output and kind in output, output

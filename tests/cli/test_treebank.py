@@ -3,20 +3,17 @@
 import pytest
 import spacy
 import srsly
-from spacy.cli._util import app
-from typer.testing import CliRunner
 
-import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.pipelines.treebanks.card import divided
 from spacy_hoseq.pipelines.treebanks.parts import Contents
 from spacy_hoseq.pipelines.treebanks.training import STEPS, Lexicons, config_for
 
 from ..pipelines.treebanks import tiny
+from ..repository import hoseq
 
 
 def run(*arguments):
-    result = CliRunner().invoke(app, ["hoseq", "treebank", *map(str, arguments)])
-    return result.exit_code, " ".join(result.output.split())
+    return hoseq("treebank", *arguments)
 
 
 def few_updates(work, lexicons):

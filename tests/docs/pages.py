@@ -38,6 +38,13 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGES[page], flags=re.DOTALL | re.MULTILINE)
 
 
+def with_parents(block: str) -> str:
+    """A part of a config below headings of the sections above it."""
+    names = re.findall(r"^\[(.+)\]$", block, flags=re.MULTILINE)
+    above = {".".join(name.split(".")[:i]) for name in names for i in range(1, name.count(".") + 1)}
+    return "".join(f"[{name}]\n" for name in sorted(above - {*names}) if name[-1] != "*") + block
+
+
 def all_blocks(language: str) -> list[tuple[str, str]]:
     """(page, block) of all pages."""
     return [(page, block) for page in PAGES for block in blocks(page, language)]

@@ -48,9 +48,8 @@ def test_nothing_imports_from_above():
 def test_rooms():
     """Each folder and each module beside them, with a sentence."""
     rows = made_tables().rooms()
-    folders = {
-        f"{path.parent.relative_to(PACKAGE).as_posix()}/" for path in PACKAGE.rglob("*/__init__.py")
-    }
+    packages = [path.parent.relative_to(PACKAGE) for path in PACKAGE.rglob("*/__init__.py")]
+    folders = {f"{path.as_posix()}/" for path in packages}
     modules = {path.name for path in PACKAGE.glob("*.py")} - {"__init__.py"}
     assert {row[0].strip("`") for row in rows} == folders | modules
     assert all(len(row[1]) > 10 for row in rows)

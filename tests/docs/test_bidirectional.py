@@ -9,7 +9,7 @@ from thinc.api import Config
 from spacy_hoseq.chunks import read_chunks, write_chunks
 from spacy_hoseq.components.bidirectional_tagger import HoseqBidirectionalTagger
 
-from .pages import ROOT, blocks, table
+from .pages import ROOT, blocks, table, with_parents
 
 TASKS = "docs/reference/bidirectional.md"
 
@@ -30,25 +30,15 @@ def test_representations_table():
     assert set(documented) == set(annotation.__args__[0].__args__)
     for name, expected in documented.items():
         chunks = [read_chunks(["B-NP", "I-NP", "I-NP"][:n]) for n in (1, 2, 3)]
-        made = [
-            " ".join(tag[0] for tag in write_chunks(chunk, n, name))
-            for n, chunk in enumerate(chunks, 1)
-        ]
-        assert made == expected
+        made = [write_chunks(chunk, n, name) for n, chunk in enumerate(chunks, 1)]
+        assert [" ".join(tag[0] for tag in tags) for tags in made] == expected
 
 
 def test_configs():
     """What the text shows are parts of one."""
     chunks = Config().from_disk(ROOT / "configs" / "bidirectional_chunks.cfg", interpolate=False)
     for block in blocks(TASKS, "ini"):
-        parents = sorted(
-            {
-                name.rsplit(".", 1)[0]
-                for name in re.findall(r"^\[(.+)\]$", block, flags=re.MULTILINE)
-            }
-        )
-        above = "".join(f"[{name}]\n" for name in parents if f"[{name}]" not in block)
-        shown = Config().from_str(above + block, interpolate=False)
+        shown = Config().from_str(with_parents(block), interpolate=False)
         if "corpora" in shown:
             assert shown["corpora"]["train"] == chunks["corpora"]["train"]
         for name, settings in shown.get("components", {}).items():

@@ -26,15 +26,12 @@ def test_options_are_those_of_the_commands():
 @pytest.mark.parametrize("name", COMMANDS)
 def test_options(name):
     """All have a row that says what they do; the text names no other."""
-    params = [
-        each
-        for each in COMMANDS[name].params
-        if each.opts[0].startswith("-") and each.name != "help"
-    ]
-    options = {option for each in params for option in (*each.opts, *each.secondary_opts)}
-    text, _, rows = section(PAGE, f"`python -m spacy hoseq {name}`").partition(
-        f"<!-- options: {name} -->"
-    )
+    options = set()
+    for each in COMMANDS[name].params:
+        if each.opts[0].startswith("-") and each.name != "help":
+            options |= {*each.opts, *each.secondary_opts}
+    text = section(PAGE, f"`python -m spacy hoseq {name}`")
+    text, _, rows = text.partition(f"<!-- options: {name} -->")
     cells = [row.split(" | ") for row in rows.splitlines() if row.startswith("| `")]
     assert {option for row in cells for option in re.findall(r"`(-[^`]+)`", row[0])} == options
     assert all(len(row[2]) > 5 for row in cells)

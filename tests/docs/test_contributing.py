@@ -32,11 +32,8 @@ pytestmark = pytest.mark.skipif(not PAGE, reason="installed without its source t
 def rows():
     """Cells by kind, of "How to add"."""
     table = re.search(r"^\| Kind .*?\n\n", PAGE, flags=re.MULTILINE | re.DOTALL)
-    lines = (
-        [line.strip("| ").split(" | ") for line in table[0].splitlines()[2:] if line]
-        if table
-        else []
-    )
+    lines = table[0].splitlines()[2:] if table else []
+    lines = [line.strip("| ").split(" | ") for line in lines if line]
     return {cells[0]: " ".join(cells[1:]) for cells in lines}
 
 
@@ -46,12 +43,12 @@ def project():
 
 def entry_points():
     """(group, name without that of the package) -> file of the package."""
-    return {
-        (group, name.removeprefix("spacy_hoseq.")): target.partition(":")[0].replace(".", "/")
-        + ".py"
-        for group, names in project()["entry-points"].items()
-        for name, target in names.items()
-    }
+    files = {}
+    for group, names in project()["entry-points"].items():
+        for name, target in names.items():
+            file = target.partition(":")[0].replace(".", "/") + ".py"
+            files[group, name.removeprefix("spacy_hoseq.")] = file
+    return files
 
 
 def test_it_is_read_in_five_minutes():
@@ -75,9 +72,7 @@ def place_of(name):
 @pytest.mark.parametrize("kind", PLACES)
 def test_registered_names_live_where_the_page_says(kind):
     text = rows()[kind]
-    found = {
-        key: file for key, file in entry_points().items() if re.fullmatch(PLACES[kind], key[1])
-    }
+    found = {k: file for k, file in entry_points().items() if re.fullmatch(PLACES[kind], k[1])}
     assert found
     for (group, name), file in found.items():
         assert f"`{group}`" in text, name

@@ -10,12 +10,8 @@ import srsly
 from .pages import PAGES, ROOT, section
 
 SECTION = section("docs/reference/names.md", "In Python")
-NAMES = [
-    name
-    for row in SECTION.splitlines()
-    if row.startswith("| `")
-    for name in re.findall(r"`([^`]+)`", row.split(" | ")[0])
-]
+FIRST = [row.split(" | ")[0] for row in SECTION.splitlines() if row.startswith("| `")]
+NAMES = re.findall(r"`([^`]+)`", " ".join(FIRST))
 IMPORTS = re.compile(r"^ *from (spacy_hoseq[\w.]*) import ([\w, ]+)", flags=re.MULTILINE)
 
 
@@ -36,10 +32,8 @@ def test_those_of_components_and_docs_are_there():
     pipes = {name: nlp.add_pipe(name) for name in NAMES if name.startswith("hoseq_")}
     expected = {name for name in spacy.registry.factories.get_all() if name.startswith("hoseq_")}
     assert {*pipes} == expected
-    pipes.update(
-        {name.removeprefix("hoseq_"): pipe for name, pipe in pipes.items()},
-        pipe=pipes["hoseq_tagger"],
-    )
+    pipes |= {name.removeprefix("hoseq_"): pipe for name, pipe in pipes.items()}
+    pipes["pipe"] = pipes["hoseq_tagger"]
     for name in NAMES:
         owner, _, attribute = name.partition(".")
         if owner in pipes and attribute:
@@ -51,10 +45,7 @@ def test_those_of_components_and_docs_are_there():
 def test_pages_import_no_other():
     cells = srsly.read_json(ROOT / "docs" / "notebook.ipynb")["cells"]
     texts = [*PAGES.values(), *("".join(cell["source"]) for cell in cells)]
-    imported = {
-        f"{module}.{name.strip()}"
-        for text in texts
-        for module, names in IMPORTS.findall(text)
-        for name in names.split(",")
-    }
+    imported = set()
+    for module, names in IMPORTS.findall("\n".join(texts)):
+        imported |= {f"{module}.{name.strip()}" for name in names.split(",")}
     assert len(imported) > 10 and imported - {*NAMES} == set()

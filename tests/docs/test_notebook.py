@@ -11,10 +11,8 @@ import pytest
 from ..repository import ROOT
 
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
-SPEC = {
-    "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
-    "language": "python",
-}
+COMMAND = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+SPEC = {"argv": COMMAND, "language": "python", "display_name": "Python 3"}
 
 
 @pytest.fixture
@@ -25,18 +23,15 @@ def executed(tmp_path, monkeypatch):
     pytest.importorskip("ipykernel")
     folder = tmp_path / "kernels" / "python3"
     folder.mkdir(parents=True)
-    (folder / "kernel.json").write_text(
-        json.dumps({**SPEC, "display_name": "Python 3"}), encoding="utf8"
-    )
+    (folder / "kernel.json").write_text(json.dumps(SPEC), encoding="utf8")
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     book = nbformat.read(NOTEBOOK, as_version=4)
     with warnings.catch_warnings():  # of packages of Jupyter
         warnings.simplefilter("ignore")
-        nbclient.NotebookClient(
-            book, timeout=300, resources={"metadata": {"path": tmp_path}}
-        ).execute()
+        resources = {"metadata": {"path": tmp_path}}
+        nbclient.NotebookClient(book, timeout=300, resources=resources).execute()
     return [cell for cell in book.cells if cell.cell_type == "code"]
 
 

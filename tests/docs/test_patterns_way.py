@@ -31,10 +31,7 @@ def tagger(tmp_path_factory):
     """Trained by the settings of the page's command."""
     (commands,) = blocks(PAGE, "bash")
     settings = dict(re.findall(r"--([\w.]+) (\S+)", commands))
-    overrides = {
-        name: int(value) if value.isdigit() else str(ROOT / value)
-        for name, value in settings.items()
-    }
+    overrides = {k: int(v) if v.isdigit() else str(ROOT / v) for k, v in settings.items()}
     config = Config().from_str(recipe("higher-order"), overrides=overrides, interpolate=False)
     folder = tmp_path_factory.mktemp("model")
     with open(folder / "log", "w") as log:
@@ -58,11 +55,8 @@ def test_numbers_of_the_page(tagger):
     features = PatternFeatures.from_arrays(head.shim.extra["patterns"])
     id_of = {label: i for i, label in enumerate(tagger.labels)}
     number = features.patterns.index(tuple(id_of[label] for label in PATTERN))
-    says(
-        f"tags of {len(gold)} sentences",
-        f"occurs {count} times",
-        f"of {len(features.patterns)} patt",
-    )
+    says(f"tags of {len(gold)} sentences", f"occurs {count} times")
+    says(f"of {len(features.patterns)} patt")
     says(f"pattern {number}, with weight {features.weight_of[number]}, everywhere")
 
     _, weights = head.weights(is_train=False)

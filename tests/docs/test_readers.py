@@ -36,11 +36,10 @@ def test_examples(heading, tmp_path):
     (tmp_path / "a").write_text(text + "\n", encoding="utf-8")
     assert recognised(tmp_path / "a", Settings()) == name
     sentences = list(read_corpus(tmp_path / "a", name, Settings()))
-    names = [
-        [label.name for label in sentence.chunks or sentence.entities or ()]
-        for sentence in sentences
+    shown = [
+        (" ".join(s.words), [label.name for label in s.chunks or s.entities or ()])
+        for s in sentences
     ]
-    shown = [(" ".join(s.words), found) for s, found in zip(sentences, names, strict=True)]
     assert shown == expected
 
 

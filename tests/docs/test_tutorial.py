@@ -61,8 +61,5 @@ def test_tutorial(page, tmp_path, monkeypatch):
         said = re.findall(r"^# (.*)$", code, flags=re.MULTILINE)
         found = [re.sub(NUMBER, "", line) for line in shown]
         assert found == [re.sub(NUMBER, "", line) for line in said]
-        numbers = [
-            [float(n) for line in lines for n in re.findall(NUMBER, line)]
-            for lines in (shown, said)
-        ]
-        assert numbers[0] == pytest.approx(numbers[1], abs=0.03)
+        ours, theirs = (map(float, re.findall(NUMBER, "\n".join(x))) for x in (shown, said))
+        assert list(ours) == pytest.approx(list(theirs), abs=0.03)

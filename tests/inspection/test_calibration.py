@@ -4,19 +4,17 @@ right."""
 import numpy as np
 import pytest
 import spacy
-from spacy.cli._util import app
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
-from typer.testing import CliRunner
 
-import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.inspection import Reading, calibrate, quality, reliability
 from spacy_hoseq.inspection.calibration import annotated_before, calibratable, calibrate_in_training
 from spacy_hoseq.layers.weights import weights_in
 
 from ..components import chunker_helpers
 from ..components.helpers import ADAGRAD, FREQUENT, tagger_model
+from ..repository import hoseq
 
 WORDS, TAGS = ["run", "dog", "the", "sleep"], ["V", "N", "D"]
 CNN = {
@@ -301,9 +299,8 @@ def test_command(tmp_path):
         tmp_path / "pictures",
     ]
     for code, said in (0, "labels that changed, of 180 0 "), (1, "[HS113]"):
-        result = CliRunner().invoke(app, ["hoseq", "calibrate", *map(str, paths)])
-        output = " ".join(result.output.split())
-        assert result.exit_code == code and said in output, output
+        found, output = hoseq("calibrate", *paths)
+        assert found == code and said in output, output
         assert code or f"log loss, nats {loss_of(nlp, dev):.4f} " in output
     assert loss_of(spacy.load(tmp_path / "new"), dev) < loss_of(nlp, dev)
     picture = (tmp_path / "pictures" / "hoseq_tagger.svg").read_text(encoding="utf8")

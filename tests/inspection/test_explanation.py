@@ -5,12 +5,9 @@ import json
 import numpy as np
 import pytest
 import spacy
-from spacy.cli._util import app
 from spacy.language import Language
 from spacy.tokens import Doc, Span
-from typer.testing import CliRunner
 
-import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.inspection import (
     Reading,
     explain,
@@ -26,6 +23,7 @@ from spacy_hoseq.reporting.text import explanation_text, render
 from ..components import bidirectional_helpers, chunker_helpers, helpers
 from ..components.helpers import doc_of, tagger_of
 from ..reporting.unpacked import unpacked
+from ..repository import hoseq
 from .texts import table_of
 
 TEXT = "the cat runs home"
@@ -365,18 +363,16 @@ def model(both, tmp_path_factory):
     ([" \n "], 1, "[HS159]"),
 ])  # fmt: skip
 def test_command(arguments, expected, said, model):
-    result = CliRunner().invoke(app, ["hoseq", "explain", *map(str, (model, *arguments))])
-    assert result.exit_code == expected and said in " ".join(result.output.split()), result.output
+    code, output = hoseq("explain", model, *arguments)
+    assert code == expected and said in output, output
 
 
 def test_command_of_several_tokens(model):
     """Without a token, the least sure one of each component."""
-    result = CliRunner().invoke(app, ["hoseq", "explain", str(model), LONGER])
-    assert result.exit_code == 0 and result.output.count("ahead by") == 2
-    result = CliRunner().invoke(
-        app, ["hoseq", "explain", str(model), LONGER, "--json", "-t", "1", "-t", "2"]
-    )
-    found = [json.loads(line) for line in result.output.splitlines()]
+    code, output = hoseq("explain", model, LONGER)
+    assert code == 0 and output.count("ahead by") == 2
+    _, output = hoseq("explain", model, LONGER, "--json", "-t", 1, "-t", 2)
+    found = [json.loads(line) for line in output.replace("} {", "}\n{").splitlines()]
     expected = [("hoseq_tagger", 1), ("hoseq_tagger", 2), ("hoseq_chunker", 0)]
     assert [(a["component"], a["first"]) for a in found] == expected
     assert found[0]["terms"][0]["kind"] in ("feature", "transition")

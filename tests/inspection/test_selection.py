@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 import spacy
 import srsly
-from spacy.cli._util import app
 from spacy.tokens import Doc, DocBin
-from typer.testing import CliRunner
 
-import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.inspection.selection import Doubts, doubts_of, select
 
 from ..components import helpers
+from ..repository import hoseq
 
 TEXT = "old runs see home"
 POOL = ["she runs home .", "zebra under quince <b>", "a cat runs ."]
@@ -94,12 +92,7 @@ def test_each_text_has_the_largest_gain(seed):
 def run(tmp_path):
     helpers.ready("log_likelihood").to_disk(tmp_path / "model")
 
-    def run_command(pool, *arguments):
-        given = [tmp_path / "model", tmp_path / pool, *arguments]
-        result = CliRunner().invoke(app, ["hoseq", "select", *map(str, given)])
-        return result.exit_code, " ".join(result.output.split())
-
-    return run_command
+    return lambda pool, *arguments: hoseq("select", tmp_path / "model", tmp_path / pool, *arguments)
 
 
 def test_command_with_texts(run, tmp_path):

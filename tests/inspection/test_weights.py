@@ -4,18 +4,16 @@ import json
 
 import numpy as np
 import pytest
-from spacy.cli._util import app
 from spacy.strings import get_string_id
 from spacy.tokens import DocBin
-from typer.testing import CliRunner
 
-import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.features.keys import mix
 from spacy_hoseq.inspection.weights import NAMES_FILE, inspected, names_in
 from spacy_hoseq.reporting.inspection import inspection_page, inspection_text
 
 from ..components import bidirectional_helpers, chunker_helpers, helpers
 from ..components.helpers import CORPUS, doc_of, tagger_of
+from ..repository import hoseq
 
 
 @pytest.fixture(scope="module")
@@ -100,16 +98,11 @@ def test_command(nlp, docs, tmp_path):
     model, corpus, page = tmp_path / "model", tmp_path / "corpus.spacy", tmp_path / "page.html"
     nlp.to_disk(model)
     DocBin(docs=docs).to_disk(corpus)
-
-    def run(*arguments):
-        result = CliRunner().invoke(app, ["hoseq", "inspect", *map(str, arguments)])
-        return result.exit_code, result.output
-
-    code, output = run(model)
+    code, output = hoseq("inspect", model)
     assert code == 0 and "lower[0]" not in output and "give a corpus in which they fire" in output
-    code, output = run(model, corpus, "--keep-names", "-o", page)
+    code, output = hoseq("inspect", model, corpus, "--keep-names", "-o", page)
     assert code == 0 and page.exists() and (model / NAMES_FILE).exists()
-    code, output = run(model, "--json", "-n", 1)
+    code, output = hoseq("inspect", model, "--json", "-n", 1)
     assert code == 0 and json.loads(output)[0]["strongest"]["V"][0]["name"]
-    code, output = run(tmp_path / "nothing")
+    code, output = hoseq("inspect", tmp_path / "nothing")
     assert code == 1 and "[HS130]" in output

@@ -3,12 +3,11 @@
 import pytest
 import spacy
 from spacy.tokens import DocBin
-from typer.testing import CliRunner
 
-from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.readers.formats.recognised import FORMATS
 
 from ..docs.pages import blocks
+from ..repository import hoseq
 
 ENGLISH = spacy.blank("en")
 TREES = """( (S (NP-SBJ (DT the) (NN fox) ) (VP (VBZ runs) (PRT (RP away) )) (. .) ))
@@ -97,9 +96,8 @@ def test_a_format_of_your_own(tmp_path):
     code = file_of(tmp_path, block, "hashes.py")
     assert len(block.splitlines()) <= 15
     out = tmp_path / "out.spacy"
-    arguments = ["convert", *map(str, [tmp_path, "-o", out, "-f", "hashes.v1", "--code", code])]
-    result = CliRunner().invoke(hoseq_cli, arguments, env={"COLUMNS": "300"})
-    assert result.exit_code == 0 and "words between hashes" in result.output
+    status, output = hoseq("convert", tmp_path, "-o", out, "-f", "hashes.v1", "--code", code)
+    assert status == 0 and "words between hashes" in output
     (doc,) = DocBin().from_disk(out).get_docs(ENGLISH.vocab)
     assert doc.text == "Ann naps yes "
     for format in ("hashes.v1", {"@misc": "hashes.v1"}):

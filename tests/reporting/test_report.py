@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 import spacy
 import srsly
-from spacy.cli._util import app
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
-from typer.testing import CliRunner
 
-import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.reporting.evaluation import evaluated
 from spacy_hoseq.reporting.report import (
     as_markdown,
@@ -23,7 +20,7 @@ from spacy_hoseq.reporting.report import (
 
 from ..chunk_corpus import QUICK, doc_of, sentences
 from ..components import bidirectional_helpers, chunker_helpers, helpers
-from ..repository import config_of
+from ..repository import config_of, hoseq
 
 WORDS = [
     ("the <script> dog runs .", "D A N V ."),
@@ -161,8 +158,7 @@ def test_words_stay_words_and_nothing_is_loaded():
 
 
 def run(*arguments):
-    result = CliRunner().invoke(app, ["hoseq", "report", *map(str, arguments)])
-    return result.exit_code, " ".join(result.output.split())
+    return hoseq("report", *arguments)
 
 
 def test_command(tmp_path):

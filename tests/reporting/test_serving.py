@@ -12,16 +12,14 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import pytest
-from spacy.cli._util import app
-from typer.testing import CliRunner
 
-import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.inspection import explain
 from spacy_hoseq.inspection.explanation import as_data
 from spacy_hoseq.reporting import answers
 from spacy_hoseq.reporting.serving import is_this_server
 
 from ..components import chunker_helpers
+from ..repository import hoseq
 from .running import Running
 
 MOST = 60
@@ -338,16 +336,11 @@ def test_threads_get_their_own_answers(server, nlp):
     assert answers == [text.split() for text in texts]
 
 
-def run(*arguments):
-    result = CliRunner().invoke(app, ["hoseq", "serve", *map(str, arguments)])
-    return result.exit_code, " ".join(result.output.split())
-
-
 def test_a_port_that_is_in_use(tmp_path, nlp):
     with socket.create_server(("127.0.0.1", 0)) as other:
-        code, output = run(tmp_path, "--port", other.getsockname()[1])
+        code, output = hoseq("serve", tmp_path, "--port", other.getsockname()[1])
     assert code == 1 and "[HS157]" in output
-    code, output = run(tmp_path, "--host", "no.such.host.invalid")
+    code, output = hoseq("serve", tmp_path, "--host", "no.such.host.invalid")
     assert code == 1 and "[HS157]" in output
 
 
