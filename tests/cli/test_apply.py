@@ -64,6 +64,12 @@ def lines_of(folder):
     return list(srsly.read_jsonl(folder / "parts.jsonl"))
 
 
+def rows_in(folder):
+    """Of all parts."""
+    files = sorted((folder / "parts").iterdir())
+    return [row for file in files for row in srsly.read_jsonl(file)]
+
+
 def texts_file(path, texts):
     srsly.write_jsonl(path, [{"id": f"t{i}", "text": text} for i, text in enumerate(texts)])
     return path
@@ -114,9 +120,8 @@ def test_what_fails_is_listed_and_the_exit_status_says_so(tmp_path):
     assert [error["id"][-8:] for error in errors] == ["in.txt:2", "in.txt:4"]
     assert "this one not" in errors[0]["error"] and "E088" in errors[1]["error"]
     assert pq.read_table(tmp_path / "out" / "parts")["error"].null_count == 2
-    assert run(model, tmp_path / "in.txt", "-o", tmp_path / "out", *options)[0] == 1, (
-        "still so when nothing is left"
-    )
+    again, _ = run(model, tmp_path / "in.txt", "-o", tmp_path / "out", *options)
+    assert again == 1, "still so when nothing is left"
 
 
 def test_what_is_refused(tmp_path):
@@ -153,9 +158,7 @@ def test_a_text_that_needs_more_memory_than_there_is(slow, tmp_path, monkeypatch
     (error,) = srsly.read_jsonl(tmp_path / "out" / "errors.jsonl")
     assert error["id"] == "t4" and "MemoryError" in error["error"]
     assert lines_of(tmp_path / "out")[-1]["state"] == "finished"
-    rows = [
-        row for path in (tmp_path / "out" / "parts").iterdir() for row in srsly.read_jsonl(path)
-    ]
+    rows = rows_in(tmp_path / "out")
     assert [row["tokens"] is None for row in rows].count(False) == 8 and len(rows) == 9
 
 
@@ -163,9 +166,8 @@ def test_a_table_of_tokens(tmp_path):
     path = texts_file(tmp_path / "in.jsonl", TEXTS)
     code, output = run("en", path, "-o", tmp_path / "out", "--flat", "-f", "csv")
     assert code == 0, output
-    header, *rows = csv.reader(
-        io.StringIO((tmp_path / "out" / "parts" / "000000.csv").read_text(), newline="")
-    )
+    with (tmp_path / "out" / "parts" / "000000.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
     assert header == [
         "id", "sentence", "token", "start", "end", "word", "tag", "pos", "lemma", "tag_prob",
         "chunk", "chunk_prob", "entity", "entity_prob",
@@ -185,11 +187,8 @@ def test_from_standard_input_to_standard_output():
     process = start("en", "-", "-o", "-", "-j", 2, "--part-size", 1)
     out, err = process.communicate(b"They tag it.\n\nb\xffd\nIt works.\n", timeout=120)
     assert process.returncode == 1 and b"HS172" in err and b"0xFF" in err
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert [(row["id"], row["text"]) for row in rows] == [
-        ("-:1", "They tag it."),
-        ("-:4", "It works."),
-    ]
+    found = {row["id"]: row["text"] for row in map(json.loads, out.splitlines())}
+    assert found == {"-:1": "They tag it.", "-:4": "It works."}
 
 
 @pytest.mark.parametrize("given, expected", [(-1, 7), (0, 7), (2, 2)])
@@ -220,20 +219,8 @@ def slow(tmp_path):
     model = picky_pipeline(tmp_path)
     (tmp_path / "code.py").write_text(SLOW)
     path = texts_file(tmp_path / "in.jsonl", [f"text {i}" for i in range(60)])
-    return (
-        model,
-        path,
-        "-o",
-        tmp_path / "out",
-        "-j",
-        2,
-        "--part-size",
-        3,
-        "--code",
-        tmp_path / "code.py",
-        "-f",
-        "jsonl",
-    )
+    options = ("-j", 2, "--part-size", 3, "--code", tmp_path / "code.py", "-f", "jsonl")
+    return model, path, "-o", tmp_path / "out", *options
 
 
 def workers_of(path):
@@ -274,12 +261,7 @@ def test_workers_end_with_the_run_and_it_can_be_gone_on_with(slow, tmp_path, nam
         again = start(*slow, WORKERS=str(log))
         assert again.wait(90) == 0
         again.communicate()
-        rows = [
-            row
-            for path in sorted((tmp_path / "out" / "parts").iterdir())
-            for row in srsly.read_jsonl(path)
-        ]
-        assert [row["id"] for row in rows] == [f"t{i}" for i in range(60)]
+        assert [row["id"] for row in rows_in(tmp_path / "out")] == [f"t{i}" for i in range(60)]
 
 
 @pytest.mark.long

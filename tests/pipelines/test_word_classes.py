@@ -48,12 +48,8 @@ def test_lists_of_names():
     for word in ("dog", "Running", "Shirley"):
         assert classes(vocab, word) == classes(alone, word)
     value = lexical_attribute("word_class5").value
-    lists = {
-        "Shirley": "first|last|town",
-        "MUMBAI": "city|city_goes_on",
-        "spain": "country|rare_last",
-        "zyzzyvas": "",
-    }
+    lists = {"Shirley": "first|last|town", "MUMBAI": "city|city_goes_on"}
+    lists |= {"spain": "country|rare_last", "zyzzyvas": ""}
     assert {word: value(vocab[word]) for word in lists} == lists
     with pytest.raises(ValueError, match=r"\[HS007\].* 5 "):
         lexical_attribute("word_class6").value(vocab["dog"])

@@ -33,6 +33,11 @@ def scores_of(project: Path, system: str) -> dict[str, float]:
     return scores(project, f"demo/{FILES.get(system, system.replace('-', '_'))}")
 
 
+def rows_of(page: str) -> list[list[str]]:
+    lines = [line.strip("| ") for line in page.splitlines() if line.startswith("|")]
+    return [re.split(r"\s*\|\s*", line) for line in lines]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_accuracy(project, system):
@@ -42,16 +47,11 @@ def test_accuracy(project, system):
 @pytest.mark.long
 def test_report_has_a_table_of_what_was_measured(project):
     page = (project / "reports" / "demo.md").read_text(encoding="utf8")
-    rows = [
-        re.split(r"\s*\|\s*", line.strip("| "))
-        for line in page.splitlines()
-        if line.startswith("|")
-    ]
-    header, _, *systems = rows[:5]
+    header, _, *systems = rows_of(page)[:5]
     assert header[:3] == ["System", "Tags", "Unknown words"]
-    measured = [(system, scores_of(project, system)) for system in SYSTEMS]
+    measured = [scores_of(project, system) for system in SYSTEMS]
     expected = [
-        [f"{100 * m['accuracy']:.2f}", f"{100 * m['unknown words']:.2f}"] for _, m in measured
+        [f"{100 * m[name]:.2f}" for name in ("accuracy", "unknown words")] for m in measured
     ]
     assert [row[1:3] for row in systems] == expected
     assert [row[0][1:].split("]")[0] for row in systems] == list(SYSTEMS)
@@ -62,11 +62,7 @@ def test_chunks_of_the_joint_pipeline(project):
     found = scores(project, "demo_chunks")
     assert all(floor < found[name] < 1 for name, floor in CHUNK_FLOOR.items())
     page = (project / "reports" / "demo_chunks.md").read_text(encoding="utf8")
-    header, _, row = [
-        re.split(r"\s*\|\s*", line.strip("| "))
-        for line in page.splitlines()
-        if line.startswith("|")
-    ]
+    header, _, row = rows_of(page)
     assert header[1:5] == ["Tags", "Precision", "Recall", "F"]
     expected = [f"{100 * found[name]:.2f}" for name in ("accuracy", "precision", "recall", "f")]
     assert row[1:5] == expected

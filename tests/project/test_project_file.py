@@ -17,21 +17,15 @@ from weasel.schemas import ProjectConfigSchema, validate
 
 from ..repository import ROOT, script
 
-EXPERIMENTS = [
-    path.parent.relative_to(ROOT).as_posix()
-    for path in sorted(ROOT.glob("experiments/*/project.yml"))
-]
-PROJECTS = {
-    folder: srsly.read_yaml(ROOT / folder / "project.yml") for folder in (".", *EXPERIMENTS)
-}
+FILES = sorted(ROOT.glob("experiments/*/project.yml"))
+EXPERIMENTS = [path.parent.relative_to(ROOT).as_posix() for path in FILES]
+PROJECTS = {name: srsly.read_yaml(ROOT / name / "project.yml") for name in (".", *EXPERIMENTS)}
 COMMANDS = {
     (folder, step["name"]): step
     for folder, project in PROJECTS.items()
     for step in project["commands"]
 }
-WORKFLOWS = [
-    (folder, name) for folder, project in PROJECTS.items() for name in project["workflows"]
-]
+WORKFLOWS = [(folder, name) for folder, each in PROJECTS.items() for name in each["workflows"]]
 MADE = ("corpus", "training", "metrics", "reports")
 MORE_ARGUMENTS = ("common/train", "organisations/rerank")  # overrides of the config
 NO_TYPER = ("common/check_assets",)
@@ -47,10 +41,8 @@ def scripts_called(folder, command):
     for line in command["script"]:
         words = shlex.split(filled(PROJECTS[folder], line))
         if words[0] == "python" and words[1].endswith(".py"):
-            yield (
-                path_of(folder, words[1]).removeprefix("experiments/").removesuffix(".py"),
-                words[2:],
-            )
+            name = path_of(folder, words[1]).removeprefix("experiments/").removesuffix(".py")
+            yield name, words[2:]
 
 
 def filled(project, line):
@@ -118,11 +110,9 @@ def named_in(folder, command):
 @pytest.mark.parametrize("folder, name", COMMANDS)
 def test_files_of_the_project_exist(folder, name):
     command = COMMANDS[folder, name]
-    deps = [
-        path_of(folder, path) for path in command.get("deps", []) if path.split("/")[0] not in MADE
-    ]
-    found = [path for path in [*named_in(folder, command), *deps] if not (ROOT / path).exists()]
-    assert found == []
+    deps = [path for path in command.get("deps", []) if path.split("/")[0] not in MADE]
+    named = named_in(folder, command) | {path_of(folder, path) for path in deps}
+    assert [path for path in named if not (ROOT / path).exists()] == []
     assert command["help"].strip() and command["outputs"]
 
 
@@ -169,14 +159,8 @@ def test_readme_lists_the_commands(folder, tmp_path):
 def with_variables():
     """What pages and READMEs run with variables."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("experiments/*/README.md")]
-    texts = [page.read_text(encoding="utf8") for page in pages]
-    return sorted(
-        {
-            found
-            for text in texts
-            for found in re.findall(r"project run ([^`|\n]+ --vars\.[^`|\n]+)", text)
-        }
-    )
+    texts = "\n".join(page.read_text(encoding="utf8") for page in pages)
+    return sorted({*re.findall(r"project run ([^`|\n]+ --vars\.[^`|\n]+)", texts)})
 
 
 @pytest.mark.parametrize("command", with_variables())

@@ -22,11 +22,8 @@ from ..chunk_corpus import QUICK, doc_of, sentences
 from ..components import bidirectional_helpers, chunker_helpers, helpers
 from ..repository import config_of, hoseq
 
-WORDS = [
-    ("the <script> dog runs .", "D A N V ."),
-    ("she runs & sleeps .", "N V N V ."),
-    *helpers.CORPUS[:3],
-]
+WORDS = [("the <script> dog runs .", "D A N V ."), ("she runs & sleeps .", "N V N V .")]
+WORDS += helpers.CORPUS[:3]
 
 
 def examples():
@@ -94,11 +91,8 @@ def test_layers_of_a_pipeline_with_chunks():
     assert chunks["calibration"]["brier"] is None
     page = as_markdown(report(nlp, chunker_helpers.examples_of(nlp), model="m", data="d"))
     assert f"| {chunks['scores']['precision']['n']} found |" in page
-    (_, other) = evaluated(
-        nlp,
-        chunker_helpers.examples_of(nlp),
-        other=[eg.predicted for eg in chunker_helpers.examples_of(nlp)],
-    )
+    bare = [eg.predicted for eg in chunker_helpers.examples_of(nlp)]
+    (_, other) = evaluated(nlp, chunker_helpers.examples_of(nlp), other=bare)
     assert other["comparison"] is None, "it writes no chunks"
 
 
@@ -166,16 +160,8 @@ def test_command(tmp_path):
     nlp.to_disk(tmp_path / "model")
     DocBin(docs=[eg.reference for eg in examples()]).to_disk(tmp_path / "data.spacy")
     data = tmp_path / "data.spacy"
-    code, output = run(
-        tmp_path / "model",
-        data,
-        "--train",
-        data,
-        "--against",
-        tmp_path / "model",
-        "-o",
-        tmp_path / "r",
-    )
+    options = ("--train", data, "--against", tmp_path / "model", "-o", tmp_path / "r")
+    code, output = run(tmp_path / "model", data, *options)
     assert code == 0 and "accuracy" in output and "Left out" not in output, output
     saved = srsly.read_json(tmp_path / "r" / "report.json")
     assert saved["docs"] == 5

@@ -26,9 +26,8 @@ WORDS = "The old dog runs a b c".split()
 
 
 def tagged(tags, starts=(0, 4)):
-    return Doc(
-        VOCAB, words=WORDS, tags=tags.split(), sent_starts=[i in starts for i in range(len(WORDS))]
-    )
+    begins = [i in starts for i in range(len(WORDS))]
+    return Doc(VOCAB, words=WORDS, tags=tags.split(), sent_starts=begins)
 
 
 def spanned(*spans):

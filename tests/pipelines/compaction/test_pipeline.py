@@ -160,23 +160,14 @@ def test_metrics():
     scores = tagger_scores(nlp)
     assert guarded_metrics(nlp, scores) == ["tag_acc"]
     assert guarded_metrics(nlp, scores, ["token_acc"]) == ["token_acc"]
-    nlp.config["training"]["score_weights"] = {
-        "tag_acc": 0.5,
-        "speed": 0.5,
-        "never": 1.0,
-        "token_f": 0.0,
-        "x": None,
-    }
+    weights = {"tag_acc": 0.5, "speed": 0.5, "never": 1.0, "token_f": 0.0, "x": None}
+    nlp.config["training"]["score_weights"] = weights
     assert guarded_metrics(nlp, scores) == ["speed", "tag_acc"]
     with pytest.raises(ValueError, match=r"\[HS161\].*nonsense.*Known: .*tag_acc"):
         guarded_metrics(nlp, scores, ["tag_acc", "nonsense"])
     with pytest.raises(ValueError, match=r"\[HS161\].*tag_acc"):
-        compact_pipeline(
-            nlp,
-            [Example(eg.predicted, eg.predicted.copy()) for eg in examples_of(nlp)],
-            0.0,
-            ["tag_acc"],
-        )
+        bare = [Example(eg.predicted, eg.predicted.copy()) for eg in examples_of(nlp)]
+        compact_pipeline(nlp, bare, 0.0, ["tag_acc"])
 
 
 def test_likely_loss():
@@ -258,7 +249,6 @@ def test_corpora_are_read_as_in_training(tmp_path):
     whole[len(docs[0])].is_sent_start = True
     DocBin(docs=[whole], attrs=["ORTH", "TAG", "SENT_START"]).to_disk(tmp_path / "dev.spacy")
     assert [len(eg.reference) for eg in dev_examples(nlp, tmp_path / "dev.spacy")] == [11]
-    nlp.config["corpora"] = {
-        "dev": {"@readers": "spacy.Corpus.v1", "path": "${paths.dev}", "gold_preproc": True}
-    }
+    reader = {"@readers": "spacy.Corpus.v1", "path": "${paths.dev}", "gold_preproc": True}
+    nlp.config["corpora"] = {"dev": reader}
     assert [len(eg.reference) for eg in dev_examples(nlp, tmp_path / "dev.spacy")] == [7, 4]

@@ -75,18 +75,15 @@ RANGES = np.random.default_rng(3).permutation(64) + 1.0
 
 def search(is_good, size_of=lambda p: 1000 - p.threshold, steps=(1.0, 0.0), ranges=RANGES):
     asked = []
-    found = smallest(
-        ranges, list(steps), lambda pruning: asked.append(pruning) or is_good(pruning), size_of
-    )
-    return found, asked
+    good = lambda pruning: asked.append(pruning) or is_good(pruning)  # noqa: E731
+    return smallest(ranges, list(steps), good, size_of), asked
 
 
 def test_the_largest_threshold_is_found():
     for limit in (1, 2, 17, 40, 63):
         found, asked = search(lambda p, limit=limit: p.step == 0 and p.threshold <= limit)
-        assert found == Pruning(limit if limit > 1 else 0.0, 0.0), (
-            "the smallest range drops nothing"
-        )
+        # the smallest range drops nothing
+        assert found == Pruning(limit if limit > 1 else 0.0, 0.0)
         assert len(asked) == 8, "once with the step that is never good, 1 + 6 times with the other"
     assert search(lambda p: False)[0] is None
     assert search(lambda p: True, ranges=np.zeros(0), steps=[0.0])[0] == Pruning(0.0, 0.0)
@@ -101,12 +98,10 @@ def test_the_result_was_good_itself():
     """Whatever the metric does between."""
     rng = np.random.default_rng(4)
     for _ in range(50):
-        good = {
-            Pruning(t, s) for t in [0.0, *range(1, 65)] for s in (1.0, 0.0) if rng.random() < 0.5
-        }
+        every = [Pruning(t, s) for t in [0.0, *range(1, 65)] for s in (1.0, 0.0)]
+        good = {pruning for pruning in every if rng.random() < 0.5}
         found, asked = search(lambda p, good=good: p in good)
-        assert (
-            (found in good and found in asked)
-            if found
-            else not good & {Pruning(0.0, 1.0), Pruning(0.0, 0.0)}
-        )
+        if found:
+            assert found in good and found in asked
+        else:
+            assert not good & {Pruning(0.0, 1.0), Pruning(0.0, 0.0)}

@@ -40,9 +40,8 @@ def test_words_of_tokens():
     vocab = Vocab()
     other = [["yr", "other", "PART", "", "yr"], PARTS[1]]
     add_words(vocab, [("Roedd", PARTS), ("roedd", PARTS), ("Roedd", other)])
-    doc = Doc(
-        vocab, words=["Roedd", "roedd", "haul"], tags=["x", "x", "noun"], lemmas=["", "", "haul"]
-    )
+    forms = ["Roedd", "roedd", "haul"]
+    doc = Doc(vocab, words=forms, tags=["x", "x", "noun"], lemmas=["", "", "haul"])
     words = [Word(*row) for row in PARTS]
     assert words_of(doc[0]) == [words[0]._replace(text="Yr"), words[1]]
     assert words_of(doc[1]) == words
@@ -75,9 +74,8 @@ def test_words_of_new_tokens_by_their_parts():
 
 def test_parts_of_several_words():
     vocab = Vocab()
-    add_words(
-        vocab, [("abcdxy", rows("a", "y")), ("abcdz", rows("b", "z")), ("efghz", rows("e", "z"))]
-    )
+    parts = {"abcdxy": "ay", "abcdz": "bz", "efghz": "ez"}
+    add_words(vocab, [(form, rows(*words)) for form, words in parts.items()])
     assert texts(vocab, "abcdw") == ["abcdw"]
     assert texts(vocab, "efghxy") == ["e", "y"]
     assert texts(vocab, "abcz") == ["abcz"]

@@ -27,11 +27,8 @@ SIZES = [
     ((0, 200, 0), (16, 2, 2), "dev test"),
     ((0, 0, 200), (16, 2, 2), "dev test"),
     ((200, 30, 0), (18, 3, 2), "test"),
-    (
-        (40, 10, 10),
-        (4, 10, 1),
-        "",
-    ),  # calibration needs two texts: a small dev part is of single sentences
+    # calibration needs two texts: a small dev part is of single sentences
+    ((40, 10, 10), (4, 10, 1), ""),
 ]
 
 
@@ -67,11 +64,10 @@ def test_heads_that_are_no_tree(tmp_path):
     folder = tiny.write(tmp_path / "treebank", train=40, dev=20, test=10)
     file = folder / "en_tiny-ud-train.conllu"
     rows = [line.split("\t") for line in file.read_text(encoding="utf8").split("\n")]
-    heads = [
-        "\t".join([*row[:6], "0", "root", *row[8:]]) if len(row) == 10 else "\t".join(row)
-        for row in rows
-    ]
-    file.write_text("\n".join(heads), encoding="utf8")
+    for row in rows:
+        if len(row) == 10:
+            row[6:8] = "0", "root"
+    file.write_text("\n".join("\t".join(row) for row in rows), encoding="utf8")
     write_parts(treebank_in(folder), tmp_path)
     docs = list(DocBin().from_disk(tmp_path / "train.spacy").get_docs(Vocab()))
     assert [sum(1 for _ in doc.sents) for doc in docs] == [10] * 4

@@ -44,10 +44,8 @@ def test_lexicons(tmp_path):
     paths = {name: tmp_path / f"{name}.tsv" for name in ("clusters", "forms", "lemmas")}
     config = config_for("treebank", "en", contents(ALL), Lexicons(**paths))
     assert config["initialize"]["lookups"]["lexicon"] == str(paths["forms"])
-    assert (
-        config["components"]["hoseq_morphologizer"]["model"]["emissions"]["templates"]["classes"]
-        == 2
-    )
+    emissions = config["components"]["hoseq_morphologizer"]["model"]["emissions"]
+    assert emissions["templates"]["classes"] == 2
     found = config["initialize"]["components"]["hoseq_lemmatizer"]["lexicon"]["path"]
     assert found == str(paths["lemmas"])
     load_model_from_config(config.interpolate(), auto_fill=True, validate=True)
