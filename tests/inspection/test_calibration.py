@@ -17,13 +17,9 @@ from ..components.helpers import ADAGRAD, FREQUENT, tagger_model
 from ..repository import hoseq
 
 WORDS, TAGS = ["run", "dog", "the", "sleep"], ["V", "N", "D"]
-CNN = {
-    "@architectures": "spacy.HashEmbedCNN.v2",
-    "pretrained_vectors": None,
-    "width": 8,
-    "depth": 1,
-}
-CNN |= {"embed_size": 50, "window_size": 1, "maxout_pieces": 2, "subword_features": False}
+CNN = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None, "width": 8}
+CNN |= {"depth": 1, "embed_size": 50, "window_size": 1, "maxout_pieces": 2}
+CNN["subword_features"] = False
 NETWORK = tagger_model({"@architectures": "spacy_hoseq.Tok2VecLinear.v1", "tok2vec": CNN})
 
 
@@ -186,12 +182,9 @@ def test_functions_before_a_component_annotate():
 def with_dev(nlp, references, folder, frozen=()):
     DocBin(docs=references).to_disk(folder / "dev.spacy")
     config = nlp.config
-    reader = {
-        "@readers": "spacy.Corpus.v1",
-        "path": str(folder / "dev.spacy"),
-        "gold_preproc": False,
-    }
-    config["corpora"] = {"dev": {**reader, "max_length": 0, "limit": 0, "augmenter": None}}
+    settings = {"gold_preproc": False, "max_length": 0, "limit": 0, "augmenter": None}
+    path = str(folder / "dev.spacy")
+    config["corpora"] = {"dev": {"@readers": "spacy.Corpus.v1", "path": path, **settings}}
     config["training"] = {**config["training"], "frozen_components": list(frozen)}
     nlp.config = config
     return nlp
@@ -259,12 +252,8 @@ def test_what_stays_as_it_is(tmp_path, settings, has_gold, frozen):
 def test_threshold_of_entities_is_written_to_the_config(tmp_path, fitted, caplog):
     """Names are names in 40 of 100 texts: one at 0.5 or above would find none of them."""
     nlp = spacy.blank("xx")
-    settings = {
-        "spans_key": "names",
-        "annotate_ents": True,
-        "span_threshold": 0.6,
-        "objective": "log_likelihood",
-    }
+    settings = {"spans_key": "names", "annotate_ents": True, "span_threshold": 0.6}
+    settings["objective"] = "log_likelihood"
     emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["bias", "orth[0]"]}
     nlp.add_pipe("hoseq_chunker", config={**settings, "model": tagger_model(emissions)})
     references = [nlp.make_doc(f"so is Page {i}") for i in range(100)]
@@ -290,14 +279,8 @@ def test_command(tmp_path):
     nlp.to_disk(tmp_path / "model")
     dev = examples(nlp, 30, 1)
     DocBin(docs=[eg.reference for eg in dev]).to_disk(tmp_path / "dev.spacy")
-    paths = [
-        tmp_path / "model",
-        tmp_path / "dev.spacy",
-        "-o",
-        tmp_path / "new",
-        "--picture",
-        tmp_path / "pictures",
-    ]
+    paths = [tmp_path / "model", tmp_path / "dev.spacy", "-o", tmp_path / "new"]
+    paths += ["--picture", tmp_path / "pictures"]
     for code, said in (0, "labels that changed, of 180 0 "), (1, "[HS113]"):
         found, output = hoseq("calibrate", *paths)
         assert found == code and said in output, output
@@ -312,11 +295,8 @@ def test_command(tmp_path):
 @pytest.mark.parametrize("n", [0, 500])
 def test_reliability_is_that_of_a_plain_loop(n, n_bins):
     rng = np.random.default_rng(n)
-    p = (
-        np.concatenate([rng.beta(5, 1, n), [0.0, 1.0, 1.0 + 1e-12, 0.0666, 0.0667, 1e-300]])
-        if n
-        else np.zeros(0)
-    )
+    edges = [0.0, 1.0, 1.0 + 1e-12, 0.0666, 0.0667, 1e-300]
+    p = np.concatenate([rng.beta(5, 1, n), edges if n else []])
     right = rng.random(len(p)) < p**2
     found = reliability(p, right, n_bins)
     bins = [[] for _ in range(n_bins)]
@@ -325,11 +305,8 @@ def test_reliability_is_that_of_a_plain_loop(n, n_bins):
     means = [np.mean(each, axis=0) if each else np.zeros(2) for each in bins]
     assert found.counts.tolist() == list(map(len, bins))
     assert np.stack([found.expected, found.observed], axis=1) == pytest.approx(np.array(means))
-    off = [
-        len(each) * abs(expected - observed)
-        for each, (expected, observed) in zip(bins, means, strict=True)
-    ]
-    assert found.error == pytest.approx(sum(off) / max(1, len(p)))
+    off = sum(len(each) * abs(np.subtract(*mean)) for each, mean in zip(bins, means, strict=True))
+    assert found.error == pytest.approx(off / max(1, len(p)))
 
 
 def test_measures_worked_out_by_hand():
@@ -339,13 +316,8 @@ def test_measures_worked_out_by_hand():
     assert found.log_loss == pytest.approx(-np.log([0.9, 0.4, 0.8]).mean())
     assert found.ece == pytest.approx((0.1 + 0.6 + 0.2) / 3)
     assert found.area == pytest.approx((0 + 0 + 1 / 3) / 3)
-    expected = [
-        (0.32, 0),
-        (0.34, 0),
-        (0.66, 0),
-        (0.68, pytest.approx(1 / 3)),
-        (1.0, pytest.approx(1 / 3)),
-    ]
+    third = pytest.approx(1 / 3)
+    expected = [(0.32, 0), (0.34, 0), (0.66, 0), (0.68, third), (1.0, third)]
     assert [found.curve[i] for i in (15, 16, 32, 33, 49)] == expected
     two = reliability([0.1, 0.2, 0.3, 0.9], [False, True, False, True], 2, equal_mass=True)
     assert two.counts.tolist() == [2, 2] and two.expected == pytest.approx([0.15, 0.6])

@@ -1,5 +1,7 @@
 """Sets that hold the right answer: by their definition, and how often they do."""
 
+import itertools
+
 import numpy as np
 import pytest
 import spacy
@@ -34,9 +36,8 @@ class Kept:
     name = "tagger"
 
     def __init__(self, scores, n=None):
-        self.cfg = {
-            "conformal": {"labels": {"n": len(scores) if n is None else n, "scores": list(scores)}}
-        }
+        labels = {"n": len(scores) if n is None else n, "scores": list(scores)}
+        self.cfg = {"conformal": {"labels": labels}}
 
 
 def test_threshold():
@@ -60,18 +61,12 @@ def test_coverage_of_twenty_divisions(nlp, alpha):
         rest = [every[i] for i in order[150:]]
         pairs = zip(rest, prediction_sets(pipe, [eg.predicted for eg in rest], alpha), strict=True)
         for eg, sets in pairs:
-            covered += [
-                token.tag_ in labels for token, labels in zip(eg.reference, sets, strict=True)
-            ]
+            covered += [t.tag_ in labels for t, labels in zip(eg.reference, sets, strict=True)]
             sizes += [len(labels) for labels in sets]
-        whole.append(
-            float(
-                (oddness(pipe, rest)["labellings"] <= threshold(pipe, alpha, "labellings")).mean()
-            )
-        )
-    assert (
-        1 - alpha - 0.015 < np.mean(covered) < 1 - alpha + 0.12
-    )  # four words only: many scores are equal
+        limit = threshold(pipe, alpha, "labellings")
+        whole.append((oddness(pipe, rest)["labellings"] <= limit).mean())
+    # four words only: many scores are equal
+    assert 1 - alpha - 0.015 < np.mean(covered) < 1 - alpha + 0.12
     assert np.mean(whole) == pytest.approx(1 - alpha, abs=0.025)
     assert 1 <= np.mean(sizes) < 3
 
@@ -95,22 +90,14 @@ def test_chunks():
     nlp = chunker_helpers.random_chunker("words", seed=3, scale=0.4)
     pipe, doc = chunker_helpers.chunker_of(nlp), doc_of(nlp, "she gave him a cat .")
     fit_prediction_sets(pipe, chunker_helpers.examples_of(nlp))
-    spans = [
-        chunker_helpers.Span(doc, i, j, y)
-        for i in range(6)
-        for j in range(i + 1, 7)
-        for y in ("NP", "VP")
-    ]
+    bounds = itertools.combinations(range(7), 2)
+    spans = [chunker_helpers.Span(doc, i, j, y) for i, j in bounds for y in ("NP", "VP")]
     sure = span_certainties(pipe, spans, entropy=False)
     for alpha in (0.2, 0.6):
         (found,) = prediction_sets(pipe, [doc], alpha, "chunks")
         least = 1 - threshold(pipe, alpha, "chunks")
-        expected = {
-            (s.start, s.end, s.label_)
-            for s, p in zip(spans, sure, strict=True)
-            if p.exact >= least - 1e-12
-        }
-        assert {chunk for chunk, _ in found} == expected
+        likely = [s for s, p in zip(spans, sure, strict=True) if p.exact >= least - 1e-12]
+        assert {chunk for chunk, _ in found} == {(s.start, s.end, s.label_) for s in likely}
         assert [p for _, p in found] == sorted((p for _, p in found), reverse=True)
     gold = oddness(pipe, chunker_helpers.examples_of(nlp))["chunks"]
     assert len(gold) == sum(len(chunks) for _, _, chunks in chunker_helpers.CORPUS)

@@ -111,11 +111,8 @@ def test_names_of_features(nlp):
 def test_terms_that_do_not_add_up(nlp):
     pipe, doc = tagger_of(nlp), doc_of(nlp, TEXT)
     layer = pipe.model.layers[0]
-    table = (
-        layer.attrs["type_scores"]
-        .used(layer.shims[0].extra, layer.shims[0].used_rows("table"))
-        .table
-    )
+    shim = layer.shims[0]
+    table = layer.attrs["type_scores"].used(shim.extra, shim.used_rows("table")).table
     kept = table.copy()
     found = explanations(pipe, doc, [1])
     table.flags.writeable = True
@@ -226,11 +223,8 @@ def test_decisions_of_a_bidirectional_tagger(of_chunks):
         assert found.difference == pytest.approx(log_odds, abs=1e-5)
         assert sum(term.value for term in found.terms) == pytest.approx(log_odds, abs=1e-4)
         names |= {term.name for term in found.terms}
-        differs = [
-            i
-            for i, pair in enumerate(zip(found.labels, found.others, strict=True))
-            if len(set(pair)) > 1
-        ]
+        pairs = enumerate(zip(found.labels, found.others, strict=True))
+        differs = [i for i, (label, other) in pairs if label != other]
         assert differs == [t] and (found.labels[t], found.others[t]) == (found.label, found.against)
     assert any(name.startswith("label[") for name in names) and "lower[0] = dog" in names
     (doc,) = how_sure(nlp, [pipe(doc)])
@@ -264,13 +258,10 @@ def test_all_words_and_chunks_of_a_text(both, doc):
     assert list(explanations(chunker, doc, [1])) == chunks[:1]
     (bare,) = explanations(tagger, doc, [2], reasons=False)
     assert bare[:8] == words[2][:8] and not bare.against and not bare.terms
-    other = (
-        doc.copy()
-    )  # with a span of another component, of a label that the chunker does not know
-    other.spans["chunks"] = [
-        *other.spans["chunks"],
-        Span(other, len(other) - 1, len(other), "PERIOD"),
-    ]
+    # with a span of another component, of a label that the chunker does not know
+    other = doc.copy()
+    period = Span(other, len(other) - 1, len(other), "PERIOD")
+    other.spans["chunks"] = [*other.spans["chunks"], period]
     assert list(explanations(chunker, other)) == chunks
 
 
@@ -296,19 +287,17 @@ def test_tokens_that_were_merged_since(both):
     for name in both.pipe_names:
         merging.add_pipe(name, source=both)
     merging.add_pipe("test_merge_two")
-    doc, seen = annotated(
-        merging, merging.make_doc("the old cat runs"), ["hoseq_tagger", "hoseq_chunker"]
-    )
+    doc = merging.make_doc("the old cat runs")
+    doc, seen = annotated(merging, doc, ["hoseq_tagger", "hoseq_chunker"])
     assert [token.text for token in doc] == ["the old", "cat", "runs"]
     plain = both("the old cat runs")
     for name, given in seen.items():
         assert [token.text for token in given] == ["the", "old", "cat", "runs"]
         shown = list(explanations(both.get_pipe(name), given))
         assert shown == list(explanations(both.get_pipe(name), plain))
-    found = [
-        one for _, one in decisions(merging, doc, {"hoseq_tagger": seen["hoseq_tagger"]}, [0, 2])
-    ]
-    assert [one.text for one in found] == ["the", "old", "runs"]
+    of_tagger = {"hoseq_tagger": seen["hoseq_tagger"]}
+    texts = [one.text for _, one in decisions(merging, doc, of_tagger, [0, 2])]
+    assert texts == ["the", "old", "runs"]
     for token in (-1, 3):
         with pytest.raises(ValueError, match=r"\[HS141\]"):
             list(decisions(merging, doc, seen, [token]))

@@ -56,9 +56,8 @@ def annotated(data, case):
 def test_probabilities_given_the_other_gold_labels_are_the_enumerated_ones(kind, data):
     case = data.draw(KINDS[kind]).doubles()
     gold, first, sizes = annotated(data, case)
-    p_given, p_other = given_the_others(
-        case.potentials(), np.eye(case.n_labels, dtype=bool)[gold], first, sizes
-    )
+    is_gold = np.eye(case.n_labels, dtype=bool)[gold]
+    p_given, p_other = given_the_others(case.potentials(), is_gold, first, sizes)
     for u, (begin, size) in enumerate(zip(first, sizes, strict=True)):
         sequence = int(np.searchsorted(np.cumsum(case.lengths), begin, side="right"))
         start, table = case.starts[sequence], oracle.joint_table(case.singles()[sequence])
@@ -97,9 +96,8 @@ def test_units_of_a_chunker_are_chunks_and_tokens_outside():
     bounds = list(zip(one.first.tolist(), one.sizes.tolist(), strict=True))
     assert bounds == [(0, 3), (3, 1), (4, 2), (6, 1), (7, 1), (8, 1), (9, 1)]
     docs, scores = chunker_helpers.through(nlp, chunker_helpers.TEXTS[:2])
-    assert docs == chunker_helpers.gold()[:2], (
-        "what is found is gold, so that their probabilities are the same"
-    )
+    # what is found is gold, so that their probabilities are the same
+    assert docs == chunker_helpers.gold()[:2]
     assert one.p[[0, 1, 2, 4, 5]] == pytest.approx(np.concatenate(scores), abs=1e-6)
 
 
@@ -159,9 +157,8 @@ def of_tagger(k=2, n=10):
 def of_chunker():
     nlp = chunker_helpers.ready()
     examples = chunker_helpers.examples_of(nlp, MERGED)
-    return [eg.reference for eg in examples], ranked(
-        [judge(chunker_helpers.chunker_of(nlp), examples)], n=10, k=3
-    )
+    part = judge(chunker_helpers.chunker_of(nlp), examples)
+    return [eg.reference for eg in examples], ranked([part], n=10, k=3)
 
 
 def test_wrong_labels_are_found_the_most_doubtful_first():
@@ -179,9 +176,8 @@ def test_wrong_labels_are_found_the_most_doubtful_first():
     scores = {tuple(labels): score for labels, score in scored}
     assert first.gap == pytest.approx(scored[0].score - scores[tuple("N N R .".split())])
     assert first.gap > 1
-    (first, *_) = of_tagger(k=100)[
-        1
-    ]  # all alternatives of one label are its distribution given the others
+    # all alternatives of one label are its distribution given the others
+    (first, *_) = of_tagger(k=100)[1]
     assert len(first.alternatives) == len(helpers.LABELS) - 1
     assert first.gold.p + sum(other.p for other in first.alternatives) == pytest.approx(1)
 
@@ -205,21 +201,11 @@ def test_one_disagreement_about_chunks_is_one_finding():
 def test_regions_reach_to_both_sides():
     """The model has one chunk where two are annotated: whichever of them is doubtful, both are its region."""
     nlp = chunker_helpers.ready()
-    parted = [
-        (
-            "the old dog sees a cat .",
-            "D A N V D N .",
-            [(0, 1, "NP"), (1, 3, "NP"), (3, 4, "VP"), (4, 6, "NP")],
-        )
-    ]
+    chunks = [(0, 1, "NP"), (1, 3, "NP"), (3, 4, "VP"), (4, 6, "NP")]
+    parted = [("the old dog sees a cat .", "D A N V D N .", chunks)]
     judgement = judge(chunker_helpers.chunker_of(nlp), chunker_helpers.examples_of(nlp, parted))
-    assert [region_of(judgement, unit) for unit in range(5)] == [
-        (0, 3),
-        (0, 3),
-        (3, 4),
-        (4, 6),
-        (6, 7),
-    ]
+    regions = [region_of(judgement, unit) for unit in range(5)]
+    assert regions == [(0, 3), (0, 3), (3, 4), (4, 6), (6, 7)]
 
 
 @pytest.mark.parametrize("findings_of", [of_tagger, of_chunker])
@@ -243,8 +229,6 @@ def test_docs_are_marked_and_words_on_the_page_stay_words():
     page = findings_page(docs, findings, title="<b>")
     assert "&lt;script&gt;" in page and "<title>&lt;b&gt;</title>" in page
     assert page.count('aria-expanded="false"') == 2 and "//" not in page.replace("<!--", "")
-    marks = [
-        [(span.start, span.label_) for span in doc.spans["findings"]]
-        for doc in marked(docs, findings)
-    ]
+    spans = [doc.spans["findings"] for doc in marked(docs, findings)]
+    marks = [[(span.start, span.label_) for span in group] for group in spans]
     assert marks == [[(3, ".")], [], [], [], [], [(1, "V")]]

@@ -44,13 +44,10 @@ def test_a_corpus_that_would_read_something_else_is_refused(reader, tmp_path):
 
 def test_whatever_reads_the_texts_reads_those_of_the_fold(tmp_path):
     config = Config().from_str(recipe("tagger"), interpolate=False)
-    config["initialize"]["lookups"] = {
-        "@misc": "spacy_hoseq.known_tags.v1",
-        "path": "${paths.train}",
-    }
-    changed = with_path(
-        with_path(config, "train", tmp_path / "t.spacy"), "dev", tmp_path / "d.spacy"
-    ).interpolate()
+    lookups = {"@misc": "spacy_hoseq.known_tags.v1", "path": "${paths.train}"}
+    config["initialize"]["lookups"] = lookups
+    changed = with_path(config, "train", tmp_path / "t.spacy")
+    changed = with_path(changed, "dev", tmp_path / "d.spacy").interpolate()
     assert changed["initialize"]["lookups"]["path"] == changed["corpora"]["train"]["path"]
     assert changed["corpora"]["train"]["path"] == str(tmp_path / "t.spacy")
     assert changed["corpora"]["dev"]["path"] == str(tmp_path / "d.spacy")

@@ -35,11 +35,8 @@ def test_doubts_are_the_enumerated_ones():
     assert doubts.entropy == pytest.approx(value, abs=1e-6)
     assert doubts.shares.sum() == pytest.approx(value)
     best = scored[0].labels
-    unsure = [
-        1 - sum(q for q, y in zip(p, scored, strict=True) if y.labels[t] == best[t])
-        for t in range(4)
-    ]
-    assert doubts.doubtful == pytest.approx(unsure, abs=1e-6)
+    has_best = np.array([y.labels for y in scored]) == best
+    assert doubts.doubtful == pytest.approx(1 - p @ has_best, abs=1e-6)
     entropies = []  # of single labels: shares are in proportion to them
     for t in range(4):
         sums = defaultdict(float)
@@ -57,9 +54,8 @@ def test_sentences_of_a_text_add_up_and_the_docs_stay_as_they_are():
     both = Doc(nlp.vocab, words=words, sent_starts=[1, 0, 0, 0, 1, 0, 0])
     first, second, together = doubts_of(nlp, [one, other, both])
     assert together.entropy == pytest.approx(first.entropy + second.entropy)
-    assert together.doubtful == pytest.approx(
-        [*first.doubtful, *second.doubtful, 0]
-    )  # white space is no word
+    # white space is no word
+    assert together.doubtful == pytest.approx([*first.doubtful, *second.doubtful, 0])
     assert together.shares.sum() == pytest.approx(together.entropy)
     assert first.entropy != second.entropy
     assert not one.has_annotation("TAG")
@@ -97,9 +93,8 @@ def run(tmp_path):
 
 def test_command_with_texts(run, tmp_path):
     """Lines of JSON, of plain text, or of files of a folder; what cannot be read is told."""
-    srsly.write_jsonl(
-        tmp_path / "pool.jsonl", [{"text": text, "id": i} for i, text in enumerate(POOL)]
-    )
+    lines = [{"text": text, "id": i} for i, text in enumerate(POOL)]
+    srsly.write_jsonl(tmp_path / "pool.jsonl", lines)
     out = ["-o", tmp_path / "out.jsonl", "--force"]
     code, output = run("pool.jsonl", "-n", 2, *out, "-d", "0.3")
     assert code == 0 and "2 of 3 texts" in output, output

@@ -1,5 +1,6 @@
 """`spacy_hoseq.corpus.v1` of .spacy files: what is copied to the predicted docs, and what is refused."""
 
+import contextlib
 import zlib
 
 import pytest
@@ -28,10 +29,8 @@ def annotated(starts=(0, 6)):
 @pytest.fixture
 def path(tmp_path):
     docs = [annotated(), doc_of(["a", "b"], tags=["D", ""]), doc_of(["c"] * 4, tags=["N"] * 4)]
-    return (
-        DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "corpus.spacy")
-        or tmp_path / "corpus.spacy"
-    )
+    DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "corpus.spacy")
+    return tmp_path / "corpus.spacy"
 
 
 def read(path, attributes=("tag",), **settings):
@@ -102,19 +101,12 @@ def test_span_groups_stay_on_the_reference(tmp_path, starts):
     doc.spans["chunks"] = [Span(doc, 2, 5, "NP"), Span(doc, 6, 7, "NP"), Span(doc, 4, 8, "X")]
     doc.spans["none"] = []
     DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
-    if starts:
-        message = r"\[HW002\] 1 spans.*'cat \. it runs' of doc.spans\[\"chunks\"\]"
-        with pytest.warns(UserWarning, match=message):
-            examples = read(tmp_path / "corpus.spacy")
-    else:
-        examples = read(tmp_path / "corpus.spacy")
-    (example,) = examples
+    message = r"\[HW002\] 1 spans.*'cat \. it runs' of doc.spans\[\"chunks\"\]"
+    with pytest.warns(UserWarning, match=message) if starts else contextlib.nullcontext():
+        (example,) = read(tmp_path / "corpus.spacy")
     found = [(span.text, span.label_) for span in example.reference.spans["chunks"]]
-    assert found == [
-        ("the old cat", "NP"),
-        ("it", "NP"),
-        *([] if starts else [("cat . it runs", "X")]),
-    ]
+    assert found[:2] == [("the old cat", "NP"), ("it", "NP")]
+    assert found[2:] == ([] if starts else [("cat . it runs", "X")])
     assert list(example.reference.spans["none"]) == [] and not example.predicted.spans
 
 
@@ -138,15 +130,8 @@ def test_tokens_beside_an_entity_that_crosses_stay_missing(tmp_path):
     DocBin(docs=[doc]).to_disk(tmp_path / "corpus.spacy")
     with pytest.warns(UserWarning, match="HW002"):
         (example,) = read(tmp_path / "corpus.spacy")
-    assert [token.ent_iob_ for token in example.reference] == [
-        "",
-        "",
-        *"OO",
-        "",
-        "",
-        "",
-        *"O" * (len(doc) - 7),
-    ]
+    tags = [token.ent_iob_ for token in example.reference]
+    assert tags == ["", "", "O", "O", "", "", "", "O", "O"]
 
 
 def test_a_file_that_is_missing(tmp_path):

@@ -35,11 +35,8 @@ def gold(nlp, number):
 
 
 def examples_of(nlp, augmenter):
-    references = [gold(nlp, number) for number in range(N_TEXTS)]
-    return [
-        [found.reference for found in augmenter(nlp, Example(each.copy(), each))]
-        for each in references
-    ]
+    examples = [Example(each.copy(), each) for each in (gold(nlp, i) for i in range(N_TEXTS))]
+    return [[found.reference for found in augmenter(nlp, each)] for each in examples]
 
 
 def test_each_text_comes_as_it_is_and_some_once_more(nlp):

@@ -58,14 +58,10 @@ def test_shares(lengths, n):
     else:
         share, longest = sum(lengths) / n, max(lengths)
         sizes = [sum(map(len, part)) for part in parts]
-        forced = [
-            size
-            for size, part in zip(sizes, parts, strict=True)
-            if len(part) > 1 and size > share + longest
-        ]
-        assert not forced or min(map(len, parts)) == 1, (
-            "too many words only where others must have one at least"
-        )
+        pairs = zip(sizes, parts, strict=True)
+        forced = [size for size, part in pairs if len(part) > 1 and size > share + longest]
+        # too many words only where others must have one at least
+        assert not forced or min(map(len, parts)) == 1
 
 
 @given(

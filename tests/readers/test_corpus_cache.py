@@ -28,22 +28,19 @@ def n_read(monkeypatch):
     """Files read so far."""
     found = []
     plain = corpora.read_docs
-    monkeypatch.setattr(
-        corpora, "read_docs", lambda files, *rest: counted(found, plain(files, *rest))
-    )
+
+    def counted(files, *rest):
+        found.append(1)
+        yield from plain(files, *rest)
+
+    monkeypatch.setattr(corpora, "read_docs", counted)
     return found
-
-
-def counted(found, docs):
-    found.append(1)
-    yield from docs
 
 
 def write(path, *taggings):
     vocab = spacy.blank("xx").vocab
-    DocBin(docs=[Doc(vocab, words=WORDS[: len(tags)], tags=tags) for tags in taggings]).to_disk(
-        path
-    )
+    docs = [Doc(vocab, words=WORDS[: len(tags)], tags=tags) for tags in taggings]
+    DocBin(docs=docs).to_disk(path)
     return path
 
 
@@ -86,10 +83,8 @@ def test_every_pipeline_has_docs_of_its_own_vocabulary(path, nlp):
 def cached_tags(nlp, path, max_tokens, limit=0):
     """Tags of the docs of a file, as the reader takes them from memory or from the file."""
     docs = islice(corpora.read_docs([path], nlp.vocab), limit or None)
-    return [
-        [token.tag_ for token in doc]
-        for doc in corpus_cache.cached(nlp, limit, [path], docs, max_tokens)
-    ]
+    found = corpus_cache.cached(nlp, limit, [path], docs, max_tokens)
+    return [[token.tag_ for token in doc] for doc in found]
 
 
 def test_large_corpora_are_read_again(path, nlp, n_read):

@@ -45,11 +45,8 @@ def test_nothing_to_read(tmp_path):
 def test_encoding_is_told_by_the_lines(tmp_path, encoding):
     path = tmp_path / "a.txt"
     path.write_text("ascii\n" + TEXT, encoding=encoding)
-    assert list(read_lines(path, ["utf-8", "gb18030"])) == [
-        Line(1, "ascii"),
-        Line(2, "第一 行"),
-        Line(3, "两 行"),
-    ]
+    expected = [Line(1, "ascii"), Line(2, "第一 行"), Line(3, "两 行")]
+    assert list(read_lines(path, ["utf-8", "gb18030"])) == expected
 
 
 def test_one_bad_byte_does_not_change_the_encoding(tmp_path):

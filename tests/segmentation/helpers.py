@@ -17,17 +17,14 @@ SENTENCES = [
     [("我", "PN"), ("买", "VV"), ("了", "AS"), ("iPhone", "FW"), ("12", "CD"), ("。", "PU")],
     [("2008", "CD"), ("年", "NN"), ("学校", "NN"), ("开", "VV"), ("了", "AS"), ("。", "PU")],
 ]
-TEXTS = [
-    "".join(word for word, _ in sentence).replace("iPhone12", "iPhone 12") for sentence in SENTENCES
-]
+TEXTS = ["".join(word for word, _ in sentence) for sentence in SENTENCES]
+TEXTS[3] = TEXTS[3].replace("iPhone12", "iPhone 12")
 TEMPLATES = "bias folded[-1..1] folded[-1]+folded[0] folded[0]+folded[1] char_classes[0]".split()
 
 
 def word_docs(vocab):
-    return [
-        Doc(vocab, words=[w for w, _ in sentence], tags=[t for _, t in sentence])
-        for sentence in SENTENCES
-    ]
+    pairs = [zip(*sentence, strict=True) for sentence in SENTENCES]
+    return [Doc(vocab, words=words, tags=tags) for words, tags in pairs]
 
 
 def saved_words(folder):
@@ -40,11 +37,8 @@ def new_segmenter(**settings):
     """A pipeline with a tagger of units, not trained."""
     nlp = spacy.blank("zh")
     emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": TEMPLATES}
-    model = {
-        "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
-        "emissions": emissions,
-        "patterns": None,
-    }
+    model = {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "patterns": None}
+    model["emissions"] = emissions
     nlp.add_pipe("hoseq_tagger", config={"model": model, **settings})
     return nlp
 
@@ -78,6 +72,5 @@ def pipeline(path, kinds=""):
 
 def examples_of(path, kinds=""):
     nlp = spacy.blank("zh")
-    return [
-        Example(eg.predicted, eg.reference) for eg in corpus(path, augmenter=make_units(kinds))(nlp)
-    ]
+    examples = corpus(path, augmenter=make_units(kinds))(nlp)
+    return [Example(eg.predicted, eg.reference) for eg in examples]

@@ -10,22 +10,8 @@ from spacy_hoseq.segmentation.decoding import WordLabels
 from spacy_hoseq.segmentation.units import Units
 
 ONE = ["S-W", "B-W", "E-W", "I-W"]
-LAST = [
-    "S-W",
-    "B-W",
-    "E-W",
-    "S-LAST",
-    "B-LAST",
-    "E-LAST",
-]  # also those of the last words of sentences
-SPACED = [
-    "S-W",
-    "B-W",
-    "E-W",
-    "B-SPACED",
-    "I-SPACED",
-    "E-SPACED",
-]  # also words with white space in them
+LAST = "S-W B-W E-W S-LAST B-LAST E-LAST".split()  # also those of the last words of sentences
+SPACED = "S-W B-W E-W B-SPACED I-SPACED E-SPACED".split()  # also words with white space in them
 TWO = ["B-N", "E-N", "S-N", "S-V", "I-N", "B-V", "E-V", "I-V"]
 
 
@@ -38,11 +24,9 @@ def stands_for_words(names, after_space, after_blank, last):
         if is_last and of_unit != "LAST":
             return False
         begins = blank if kind == "SPACED" else space
-        if (
-            (kind is None) != (letter in "BS")
-            or (begins and kind is not None)
-            or kind not in (None, of_unit)
-        ):
+        if (kind is None) != (letter in "BS"):
+            return False
+        if kind is not None and (begins or kind != of_unit):
             return False
         kind = of_unit if letter in "BI" else None
     return kind is None
@@ -70,14 +54,12 @@ def best_by_enumeration(labels, scores, trans, patterns, weights, after_space, a
     for path in itertools.product(range(len(labels)), repeat=len(scores)):
         if not stands_for_words([labels[y] for y in path], after_space, after_blank, last):
             continue
-        score = sum(scores[t, y] for t, y in enumerate(path)) + sum(
-            trans[a, b] for a, b in itertools.pairwise(path)
-        )
+        score = sum(scores[t, y] for t, y in enumerate(path))
+        score += sum(trans[a, b] for a, b in itertools.pairwise(path))
         for pattern, weight in zip(patterns, weights, strict=True):
             size = len(pattern)
-            score += weight * sum(
-                path[t : t + size] == pattern for t in range(len(path) - size + 1)
-            )
+            runs = [path[t : t + size] for t in range(len(path) - size + 1)]
+            score += weight * runs.count(pattern)
         if score > best_score:
             best, best_score = path, score
     return best
@@ -89,10 +71,8 @@ def best_by_enumeration(labels, scores, trans, patterns, weights, after_space, a
 def test_cut_is_the_best_of_all(seed, labels, longest, with_patterns):
     rng = np.random.default_rng(seed)
     n_labels = len(labels)
-    patterns = (
-        [tuple(rng.integers(n_labels, size=3).tolist()) for _ in range(4)] if with_patterns else []
-    )
-    patterns = sorted(set(patterns))
+    n_patterns = 4 if with_patterns else 0
+    patterns = sorted({tuple(rng.integers(n_labels, size=3).tolist()) for _ in range(n_patterns)})
     weights = rng.random(len(patterns)) * 2
     texts = [random_text(rng, int(n)) for n in rng.integers(0, longest + 1, size=3)]
     texts.append(random_text(rng, longest))
@@ -104,9 +84,8 @@ def test_cut_is_the_best_of_all(seed, labels, longest, with_patterns):
         trie = PatternTrie(patterns, n_labels)
         node_weights = np.zeros(len(trie))
         node_weights[trie.node_of] = weights
-    potentials = Potentials(
-        scores, Weights(trans, trie, node_weights), np.concatenate(lengths).astype(np.int32)
-    )
+    weights_of_all = Weights(trans, trie, node_weights)
+    potentials = Potentials(scores, weights_of_all, np.concatenate(lengths).astype(np.int32))
     docs = [range(len(t.starts)) for t in texts]
     cuts = WordLabels(labels).best(Model(potentials), docs, texts)
     at = 0
@@ -136,6 +115,5 @@ def test_cut_is_the_best_of_all(seed, labels, longest, with_patterns):
 
 def test_no_units_no_words():
     nothing = random_text(np.random.default_rng(0), 0)
-    assert [
-        len(words.starts) for words in WordLabels(ONE).best(None, [range(0)] * 2, [nothing] * 2)
-    ] == [0, 0]
+    found = WordLabels(ONE).best(None, [range(0)] * 2, [nothing] * 2)
+    assert [len(words.starts) for words in found] == [0, 0]

@@ -15,26 +15,16 @@ SENTENCES = [
     ["I ", "do", "n't ", "know ", "Mr. ", "Smith", ". "],
     ["We ", "did", "n't ", "see ", "it ", "at ", "3.5 ", "p.m.", ". "],
     ["I ", "pay ", "3 000 ", "to ", "5 000 ", "days", ". "],
-    [
-        "She ",
-        "does",
-        "n't ",
-        "see ",
-        "Yes!No ",
-        "e.g. ",
-        "rent",
-        "! ",
-    ],  # the sign within a name ends nothing
+    # the sign within a name ends nothing
+    ["She ", "does", "n't ", "see ", "Yes!No ", "e.g. ", "rent", "! "],
 ]
 
 
 def doc_of(vocab, sentences):
     words = [word for sentence in sentences for word in sentence]
     starts = [i == 0 for sentence in sentences for i in range(len(sentence))]
-    stripped = [word.strip() for word in words]
-    return Doc(
-        vocab, words=stripped, spaces=[word.endswith(" ") for word in words], sent_starts=starts
-    )
+    stripped, spaces = [word.strip() for word in words], [word.endswith(" ") for word in words]
+    return Doc(vocab, words=stripped, spaces=spaces, sent_starts=starts)
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +43,8 @@ def nlp(corpus):
     config = load_config(folder, overrides=paths)
     fix_random_seed(0)
     segmenter = spacy.util.load_model_from_config(config, auto_fill=True)
-    settings = spacy.util.registry.resolve(
-        config.interpolate()["corpora"], schema=None, validate=False
-    )
+    corpora = config.interpolate()["corpora"]
+    settings = spacy.util.registry.resolve(corpora, schema=None, validate=False)
     segmenter.vocab.lookups = known_words(corpus, inner=True)
     examples = list(settings["train"](segmenter))
     segmenter.initialize(lambda: examples)
@@ -74,13 +63,7 @@ def test_labels():
 
 
 def test_labels_of_words_with_white_space():
-    words = ["about", "3 000", "days", "1 0"]
-    doc = Doc(
-        Vocab(),
-        words=words,
-        spaces=[True, True, True, False],
-        sent_starts=[True, False, False, False],
-    )
+    doc = doc_of(Vocab(), [["about ", "3 000 ", "days ", "1 0"]])
     labels = [unit.tag_ for unit in labelled_units(doc, "last")]
     assert labels == ["S-W", "B-SPACED", "E-SPACED", "S-W", "B-SPACED", "E-SPACED"]
 

@@ -78,11 +78,8 @@ def test_white_space_is_that_of_spacy(nlp, text):
 
 def test_sentences(nlp):
     doc = nlp(" \n我们喝茶。\n他们在学校学习。 我买了3.14茶")
-    assert [sentence.text.strip() for sentence in doc.sents] == [
-        "我们喝茶。",
-        "他们在学校学习。",
-        "我买了3.14茶",
-    ]
+    texts = [sentence.text.strip() for sentence in doc.sents]
+    assert texts == ["我们喝茶。", "他们在学校学习。", "我买了3.14茶"]
 
 
 def test_batches_do_not_matter(nlp):
@@ -130,9 +127,8 @@ def test_saved_and_read(how, nlp, tmp_path):
 
 def test_needs_no_strings_of_words(nlp, tmp_path):
     save_compact(nlp, tmp_path / "small")
-    strings = srsly.read_json(
-        tmp_path / "small" / "tokenizer" / "segmenter" / "vocab" / "strings.json"
-    )
+    folder = tmp_path / "small" / "tokenizer" / "segmenter"
+    strings = srsly.read_json(folder / "vocab" / "strings.json")
     assert strings == sorted(nlp.tokenizer.segmenter.get_pipe("hoseq_tagger").labels)
     found = [cut(doc) for doc in spacy.load(tmp_path / "small").pipe(TEXTS)]
     assert found == [cut(doc) for doc in nlp.pipe(TEXTS)]

@@ -24,14 +24,8 @@ def file_of(folder, text, name="a"):
 
 @pytest.mark.parametrize("in_a_list", [True, False])
 def test_tokens(tmp_path, in_a_list):
-    rows = [
-        {
-            "tokens": PERSON.words,
-            "ner_tags": ["B-PER", "O"],
-            "pos_tags": ["NNP", "VBD"],
-            "chunk_tags": ["B-NP", "O"],
-        }
-    ]
+    tags = {"pos_tags": ["NNP", "VBD"], "chunk_tags": ["B-NP", "O"]}
+    rows = [{"tokens": PERSON.words, "ner_tags": ["B-PER", "O"], **tags}]
     rows.append({"id": 3, "words": PERSON.words, "labels": ["B-PER", "O"]})
     text = json.dumps(rows) if in_a_list else "\n".join(map(json.dumps, rows))
     whole = Sentence(PERSON.words, ["NNP", "VBD"], [(0, 1, "NP")], PERSON.entities)
@@ -39,9 +33,8 @@ def test_tokens(tmp_path, in_a_list):
 
 
 def test_numbered_tags(tmp_path):
-    path = file_of(
-        tmp_path, '{"tokens": ["Ann", "sang"], "ner_tags": [1, 0], "pos_tags": [5, 6]}\n'
-    )
+    row = {"tokens": PERSON.words, "ner_tags": [1, 0], "pos_tags": [5, 6]}
+    path = file_of(tmp_path, json.dumps(row))
     assert list(read_tokens(path, Settings(labels=["O", "B-PER"]))) == [PERSON]
     with pytest.raises(ValueError, match=r"\[HS085\].*--labels"):
         list(read_tokens(path, Settings()))
@@ -54,15 +47,11 @@ def test_parquet(tmp_path, named):
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     feature = {"feature": {"names": ["O", "B-PER"], "_type": "ClassLabel"}, "_type": "Sequence"}
-    info = {
-        "info": {"features": {"ner_tags": feature, "id": {"dtype": "string", "_type": "Value"}}}
-    }
-    table = pyarrow.table(
-        {"id": ["1"], "tokens": [PERSON.words], "ner_tags": [[1, 0] if named else ["B-PER", "O"]]}
-    )
-    parquet.write_table(
-        table.replace_schema_metadata({"huggingface": json.dumps(info)}), tmp_path / "a.parquet"
-    )
+    features = {"ner_tags": feature, "id": {"dtype": "string", "_type": "Value"}}
+    tags = [1, 0] if named else ["B-PER", "O"]
+    table = pyarrow.table({"id": ["1"], "tokens": [PERSON.words], "ner_tags": [tags]})
+    metadata = {"huggingface": json.dumps({"info": {"features": features}})}
+    parquet.write_table(table.replace_schema_metadata(metadata), tmp_path / "a.parquet")
     assert list(read_tokens(tmp_path / "a.parquet", Settings())) == [PERSON]
     (tmp_path / "b.parquet").write_bytes((tmp_path / "a.parquet").read_bytes()[:-9])
     assert [type(item) for item in read_tokens(tmp_path / "b.parquet", Settings())] == [Problem]
@@ -96,9 +85,8 @@ def test_tables(tmp_path):
     assert list(read_table(file_of(tmp_path, text), given)) == [PERSON]
     (problem,) = read_table(tmp_path / "a", Settings())
     assert "header" in problem.expected
-    (sentence,) = read_table(
-        file_of(tmp_path, "word,pos,ner\nAnn,,B-PER\nsang,VBD,O\n"), Settings()
-    )
+    text = "word,pos,ner\nAnn,,B-PER\nsang,VBD,O\n"
+    (sentence,) = read_table(file_of(tmp_path, text), Settings())
     assert sentence == Sentence(PERSON.words, ["", "VBD"], None, PERSON.entities), "without a tag"
 
 
@@ -149,11 +137,8 @@ def test_json_of_spacy(tmp_path):
               ents=["B-PER", "O", "O", "O"], sent_starts=[True, False, True, False])  # fmt: skip
     path = file_of(tmp_path, json.dumps([docs_to_json([doc])]))
     first, second = read_spacy_json(path, Settings())
-    assert (first.words, first.tags, first.entities) == (
-        ["Ann", "sang"],
-        ["NNP", "VBD"],
-        [(0, 1, "PER")],
-    )
+    assert first.words == ["Ann", "sang"] and first.tags == ["NNP", "VBD"]
+    assert first.entities == [(0, 1, "PER")]
     assert second.words == ["It", "rained"]
     (problem,) = read_spacy_json(file_of(tmp_path, '[{"paragraphs": 5}]'), Settings())
     assert isinstance(problem, Problem)

@@ -77,6 +77,8 @@ def test_a_damaged_tree_costs_its_sentence(tmp_path):
 
 
 PATH = Path("some.mrg")
+FORM = "(TAG word), or (LABEL (...) ...)"
+END = "the end of the tree that begins at line {}: 1 bracket open"
 
 
 def parse(text):
@@ -96,11 +98,8 @@ def test_a_tree():
     assert clause.label == "S" and clause.line == 1
     assert [child.label for child in clause.children] == ["NP-SBJ", "VP", "."]
     assert clause.children[0] == Tree("NP-SBJ", (Tree("NN", (), "rain", 2),), None, 2)
-    assert [(leaf.label, leaf.word) for leaf in leaves(tree)] == [
-        ("NN", "rain"),
-        ("VBZ", "falls"),
-        (".", "."),
-    ]
+    words = [(leaf.label, leaf.word) for leaf in leaves(tree)]
+    assert words == [("NN", "rain"), ("VBZ", "falls"), (".", ".")]
 
 
 @pytest.mark.parametrize(
@@ -119,38 +118,34 @@ def test_lines_and_markup_are_no_matter(text):
 
 
 def test_words_that_look_like_markup():
-    assert [leaf.word for leaf in leaves(parse("(S (A <b>)\n(B *x*y)\n(C <))")[0])] == [
-        "<b>",
-        "*x*y",
-        "<",
-    ]
+    (tree,) = parse("(S (A <b>)\n(B *x*y)\n(C <))")
+    assert [leaf.word for leaf in leaves(tree)] == ["<b>", "*x*y", "<"]
 
 
 @pytest.mark.parametrize(
     "text, n_before, line, found, expected",
     [
-        ("( )", 0, 1, "an empty tree ()", "(TAG word), or (LABEL (...) ...)"),
-        ("(S (A a))\n\n(S (A a) ())", 1, 3, "an empty bracket ()", "(TAG word), or (LABEL (...) ...)"),
-        ("(S (A a)\n(B))", 0, 2, '"(B)"', "(TAG word), or (LABEL (...) ...)"),
-        ("(S (A a b))", 0, 1, '"(A a b)"', "(TAG word), or (LABEL (...) ...)"),
-        ("(S x (A a))", 0, 1, '"S x" before a bracket', "(TAG word), or (LABEL (...) ...)"),
+        ("( )", 0, 1, "an empty tree ()", FORM),
+        ("(S (A a))\n\n(S (A a) ())", 1, 3, "an empty bracket ()", FORM),
+        ("(S (A a)\n(B))", 0, 2, '"(B)"', FORM),
+        ("(S (A a b))", 0, 1, '"(A a b)"', FORM),
+        ("(S x (A a))", 0, 1, '"S x" before a bracket', FORM),
         ("(S (A a)\nx (B b))", 0, 2, '"x" between or after brackets', "a bracket"),
-        ("(S ((A a)))", 0, 1, "a bracket without a label", "(TAG word), or (LABEL (...) ...)"),
+        ("(S ((A a)))", 0, 1, "a bracket without a label", FORM),
         ("(S (A a)))", 1, 1, "a closing bracket without an opening one", "an opening bracket"),
         ("(S (A a))\nA a\n", 1, 2, '"A" outside of all brackets', "an opening bracket"),
         ("1998 <b>", 0, 1, '"1998" outside of all brackets', "an opening bracket"),
+        ("\n(S (A a)\n", 0, 2, "the end of the file", END.format(2)),
+        ("(S\n(A a))\n(S (B b)", 1, 3, "the end of the file", END.format(3)),
         (
-            "\n(S (A a)\n", 0, 2, "the end of the file", "the end of the tree that begins at line 2: 1 bracket open",
-        ),
-        (
-            "(S\n(A a))\n(S (B b)", 1, 3,
-            "the end of the file", "the end of the tree that begins at line 3: 1 bracket open",
-        ),
-        (
-            "(S " * (400 + 1), 0, 1, f"more than {400} open brackets", "brackets that are closed",
+            "(S " * 401,
+            0,
+            1,
+            "more than 400 open brackets",
+            "brackets that are closed",
         ),
     ],
-)  # fmt: skip
+)
 def test_damage(text, n_before, line, found, expected):
     items = parse(text)
     assert all(isinstance(item, Tree) for item in items[:-1]) and len(items) == n_before + 1
