@@ -13,6 +13,16 @@ from thinc.api import Model
 
 from . import extensions as _extensions  # noqa: F401  (registers `doc._.hoseq_marginals`)
 
+# as in `layers.local_classifiers`, which this module must not load
+Strategy = Literal[
+    "easiest_first",
+    "easiest_last",
+    "left_to_right",
+    "right_to_left",
+    "dependency_network",
+    "full_bidirectional",
+]
+
 
 def sparse_emissions(templates: str, min_count: int = 1) -> dict[str, Any]:
     """The config of a layer over the features of a registered list of templates."""
@@ -166,7 +176,7 @@ def make_hoseq_bidirectional_tagger(
     nlp: Language,
     name: str,
     model: Model,
-    strategy: str,
+    strategy: Strategy,
     width: float,
     passes: int,
     attribute: str,

@@ -83,7 +83,7 @@ def offer_noun_chunks(vocab: Vocab, key: str) -> None:
     vocab.get_noun_chunks = chunks
 
 
-def offer_to_docs(docs: Sequence[Doc]) -> None:
+def offer_to_docs(docs: Sequence[Any]) -> None:
     """The same for Docs that a tokenizer made before the chunker first saw their vocabulary: a Doc
     takes the function when it is made."""
     for doc in docs:
@@ -97,8 +97,9 @@ def merge_noun_chunks(doc: Doc) -> Doc:
     if doc.has_annotation("DEP"):
         return merge_parsed(doc)
     key = DEFAULT_KEY
-    if isinstance(doc.noun_chunks_iterator, NounChunks):
-        key = doc.noun_chunks_iterator.key
+    offered: Any = doc.vocab.get_noun_chunks
+    if isinstance(offered, NounChunks):
+        key = offered.key
     if key not in doc.spans:
         return doc
     bounds = {}
@@ -109,7 +110,7 @@ def merge_noun_chunks(doc: Doc) -> Doc:
             head = phrase[-1]
             retokenizer.merge(phrase, attrs={"TAG": head.tag, "POS": head.pos})
     for name, places in bounds.items():
-        spans = [doc.char_span(*place, alignment_mode="expand") for place in places]
+        spans: Any = [doc.char_span(*place, alignment_mode="expand") for place in places]
         attrs = doc.spans[name].attrs
         doc.spans[name] = SpanGroup(doc, name=name, spans=spans, attrs=attrs)
     return doc

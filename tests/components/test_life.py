@@ -161,6 +161,7 @@ def test_packaged_and_installed(saved, tmp_path):  # noqa: F811
     assert len(wheels) == len(RECIPES)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", "installed"]
     subprocess.run([*pip, *wheels], cwd=tmp_path, check=True)
+    (tmp_path / "loaded").mkdir()
     script = (
         "import spacy, sys\nfor name in sys.argv[1:]: spacy.load(name).to_disk(f'loaded/{name}')"
     )
