@@ -1,4 +1,4 @@
-"""The place where labels of an earlier tagger come in: handed over once in training, read from the docs else."""
+"""The place where labels of an earlier tagger come in: sent once in training, else read beside the docs."""
 
 import pickle
 from types import SimpleNamespace
@@ -53,7 +53,7 @@ def test_impossible_factor(grad_factor):
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.2])
-def test_labels_handed_over(threshold):
+def test_labels_sent(threshold):
     """In training, with the way back; once."""
     listener = make_marginal_listener(threshold=threshold)
     upstream, received = update_of()
@@ -183,7 +183,7 @@ class Sender:
         write_upstream(docs, listener.key, upstream.listen(0.01, 0.0)[0])
 
 
-def test_sender_that_has_forgotten_the_listener_is_asked():
+def test_sender_that_has_forgotten_the_listener_sends_again():
     listener, sender, docs = make_marginal_listener("x"), Sender(), [doc_of("a b c")]
     listener.link(sender, "reader")
     assert len(listener.predict(docs).probable.tokens) == 9

@@ -184,6 +184,6 @@ def test_what_listens_hears_of_white_space(known_by):
         scores, backprop = model.begin_update(words_of(docs))
         assert np.concatenate(scores).tolist() == [[1, 2, 7], [2, 2, 10], [3, 2, 13]]
         backprop([np.array([[1, 0, 0], [0, 1, 0]], np.float32), np.array([[0, 0, 1]], np.float32)])
-    heard, own = received
-    assert [rows.tolist() for rows in heard] == [[[0, 0], [1, 0], [0, 0], [0, 2]], [[3, 4]]]
+    given, own = received
+    assert [rows.tolist() for rows in given] == [[[0, 0], [1, 0], [0, 0], [0, 2]], [[3, 4]]]
     assert [rows.tolist() for rows in own] == [[[1, 0], [0, 2]], [[3, 4]]]

@@ -25,12 +25,12 @@ TEMPLATES = ["upstream[0]", "upstream[-1]+upstream[0]", "upstream[0]+lower[0]"]
 def model(upstream="", patterns=None, **settings):
     emissions = sparse(["bias", "lower[0]"])
     if upstream:
-        heard = {"@architectures": "spacy_hoseq.MarginalLinear.v1", "templates": TEMPLATES}
-        heard["upstream"] = listener(upstream=upstream, **settings)
+        upstream_layer = {"@architectures": "spacy_hoseq.MarginalLinear.v1", "templates": TEMPLATES}
+        upstream_layer["upstream"] = listener(upstream=upstream, **settings)
         emissions = {
             "@architectures": "spacy_hoseq.SumEmissions.v1",
             "first": emissions,
-            "second": heard,
+            "second": upstream_layer,
         }
     return {
         "@architectures": "spacy_hoseq.HigherOrderTagger.v1",

@@ -125,11 +125,11 @@ def test_docs_stay_as_they_are():
     before = [doc.to_bytes() for doc in docs]
     write_upstream(docs, KEY, labels_of(docs))
     assert [doc.to_bytes() for doc in docs] == before and all(doc in UPSTREAM for doc in docs)
-    n_handed = len(UPSTREAM)
+    n_before = len(UPSTREAM)
     n_docs = len(docs)
     docs.clear()
     gc.collect()
-    assert len(UPSTREAM) <= n_handed - n_docs, "what is handed over goes with its Doc"
+    assert len(UPSTREAM) <= n_before - n_docs, "labels go with their Doc"
 
 
 def test_docs_keep_nothing_of_the_batch():
