@@ -1,5 +1,5 @@
-"""Components over `spacy_hoseq.HigherOrderTagger.v1`: they guess and learn from potentials, and hand
-over labels with their probabilities to components that listen, as spaCy's Tok2Vec hands over its
+"""Components over `spacy_hoseq.HigherOrderTagger.v1`: they predict and learn from potentials, and
+send labels with their probabilities to components that listen, as spaCy's Tok2Vec sends its
 vectors."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -210,7 +210,7 @@ class StructuredComponent(SequenceComponent):
                 self.add_listener(listener, component.name)
 
     def resend(self, docs: Sequence[Doc], listener: MarginalListener) -> None:
-        """Hand over the labels of docs that have been annotated: for a listener that spaCy may have
+        """Send the labels of docs that are annotated again, to a listener that spaCy may have
         forgotten. What is set on them constrains nothing, since it is what was found."""
         self.add_listener(listener, listener.reader)
         self._send_labels(self.read(docs, preset=False, labels_alone=self._writes_labels_alone))
@@ -220,7 +220,7 @@ class StructuredComponent(SequenceComponent):
         return not self.cfg["save_marginals"] and not self.listeners
 
     def _send_labels(self, reading: Reading) -> None:
-        """Leave beside docs what listeners ask of their labels: each output once."""
+        """Leave labels beside docs, once for each request of the listeners."""
         for key in {listener.key for listener in self.listeners}:
             entries = reading.posterior.probable(key.threshold)
             labels = upstream_labels(entries, reading.labels, key.threshold)
