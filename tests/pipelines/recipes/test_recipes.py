@@ -20,7 +20,8 @@ from spacy_hoseq.pipelines.recipes import RECIPES, recipe
 from spacy_hoseq.readers import corpus as read_corpus
 from spacy_hoseq.segmentation import make_units
 
-ROOT = Path(__file__).parents[2]
+from ...repository import ROOT
+
 FOLDER = Path(spacy_hoseq.__file__).parent / "pipelines" / "recipes"
 PAIRS = [pytest.param(name, None, id=name) for name in RECIPES]
 for _name in RECIPES:
