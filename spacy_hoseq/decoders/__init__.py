@@ -12,7 +12,7 @@ texts: trans, and a `PatternTrie` with its weights.
     weights = Weights(trans, trie, node_weights)
     paths = decode_exact(Potentials(scores, weights, lengths))
 
-What can be asked of it: `best_labels`, `decode_exact` (the same with their scores, `Paths`),
+What can be computed for it: `best_labels`, `decode_exact` (the same with their scores, `Paths`),
 `k_best` (`KBest`), `sample`, `max_marginal`, `best_with` each label, `path_score` of given labels,
 and of p(y | x) everything else by `posterior` (`Posterior`: log Z, marginals, counts, segments,
 entropies, gradients). p(event) is Z of `potentials.permitting(event)`, over Z. A chain as plain

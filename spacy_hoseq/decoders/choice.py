@@ -77,15 +77,13 @@ def combine(parts: Iterable[KBest], k: int) -> KBest:
     """
     if k < 1:
         raise ValueError(Errors.HS027.format(name="k", value=k, expected="1 or more"))
-    whole = KBest(np.zeros((1, 0), np.int32), np.zeros(1))
+    best = KBest(np.zeros((1, 0), np.int32), np.zeros(1))
     for part in parts:
-        total = (whole.scores[:, None] + part.scores).reshape(-1)
+        total = (best.scores[:, None] + part.scores).reshape(-1)
         order = np.argsort(-total, kind="stable")[:k]
-        left, right = np.divmod(order, len(part.scores))
-        whole = KBest(
-            np.concatenate([whole.labels[left], part.labels[right]], axis=1), total[order]
-        )
-    return whole
+        before, here = np.divmod(order, len(part.scores))
+        best = KBest(np.concatenate([best.labels[before], part.labels[here]], axis=1), total[order])
+    return best
 
 
 def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> Labels:
@@ -106,7 +104,7 @@ def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> 
 
 
 def check_n_samples(n_samples: int) -> None:
-    """RAISES ValueError [HS027]: no samples asked for."""
+    """RAISES ValueError [HS027]: fewer than one sample."""
     if n_samples < 1:
         raise ValueError(
             Errors.HS027.format(name="n_samples", value=n_samples, expected="1 or more")

@@ -188,7 +188,8 @@ def only_labels(gold: Mask) -> Labels | None:
     first = gold.argmax(axis=1)
     if not gold[np.arange(len(gold)), first].all():  # none at some token, two at another
         return None
-    return first.astype(np.int32)
+    labels: Labels = first.astype(np.int32)
+    return labels
 
 
 def _add_counts(

@@ -35,7 +35,7 @@ def posterior(potentials: Potentials, *, tuning: Tuning = TUNING) -> Posterior:
     """p(y | x) = exp(score(x, y)) / Z(x) of a batch: log Z, marginals, expected counts, segments,
     entropies and gradients.
 
-    RAISES ValueError [HS020, HS022, HS024, HS027, HS037]. Here, or when sums are asked for:
+    RAISES ValueError [HS020, HS022, HS024, HS027, HS037]. Here, or when sums are first used:
     [HS023]: a sequence has no path; [HS038]: as configurations; [HS097]: scores so large that
     float64 does not tell labellings apart.
     """

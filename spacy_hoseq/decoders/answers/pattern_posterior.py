@@ -68,10 +68,10 @@ class LabelStrings(NamedTuple):
 
 
 class PatternPosterior(Posterior):
-    """Nothing but log Z and expected counts is kept: pairs, segments and gradients are sums of
+    """It caches log Z and expected counts; pairs, segments and gradients are computed by sums of
     their own.
 
-    potentials: checked. When sums are asked for: RAISES ValueError [HS023]; as `feature_sums`.
+    potentials: checked. When sums are first used: RAISES ValueError [HS023]; as `feature_sums`.
     """
 
     def __init__(self, potentials: Potentials, *, tuning: Tuning = TUNING) -> None:
@@ -112,9 +112,9 @@ class PatternPosterior(Posterior):
         longer, which = self._continued(strings, continues)
         # p(segment) less p(it goes on), with all strings in one search
         p = self._probabilities(strings.joined(longer))
-        whole = p[: len(first)]
+        segments = p[: len(first)]
         further = np.bincount(which, p[len(first) :], minlength=len(first))
-        return np.asarray(np.maximum(whole - further, 0.0))
+        return np.asarray(np.maximum(segments - further, 0.0))
 
     def conditional_entropies(self) -> Floats:
         """Time O(U L) a token, for U nodes of the trie. RAISES ValueError [HS038, HS097]."""
@@ -276,6 +276,6 @@ def _add(total: Sums, part: Selection, sums: Sums) -> None:
     """Into total, those of a part of the batch."""
     total.log_z[part.sequences] = sums.log_z
     places: Any = (part.tokens, ..., ..., part.fired, part.configurations, part.tokens)
-    for whole, counts, place in zip(total.counts, sums.counts, places, strict=True):
-        if whole is not None and whole.size:
-            whole[place] += counts
+    for field, counts, place in zip(total.counts, sums.counts, places, strict=True):
+        if field is not None and field.size:
+            field[place] += counts

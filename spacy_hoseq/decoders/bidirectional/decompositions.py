@@ -49,8 +49,8 @@ MAX_CELLS = 500_000  # at one token, times modes
 
 
 class Move(NamedTuple):
-    """One way to go on at a token: from the mode before to the mode after, with the classifier
-    asked."""
+    """One way to go on at a token: from the mode before to the mode after, with the
+    classifier used."""
 
     before: int
     after: int

@@ -1,7 +1,7 @@
 """p(y | x) of chains too long to keep forward-backward: in blocks of steps.
 
 Neighbouring blocks share a step. A block is an ordinary chain whose first emissions are log alpha of
-that step, and whose last beta is that of the block behind it. Only alpha at the borders is kept: each
+that step, and whose last beta is that of the block behind it. Only alpha at the borders is stored: each
 question walks from the last block to the first, and makes both ways of a block anew.
 
 Checked with small blocks in tests/decoders/test_posterior.py.
@@ -30,7 +30,7 @@ from .forward_backward import ChainWeights, Prefixes
 def sums_of_chain(potentials: Potentials, tuning: Tuning) -> ChainPosterior | None:
     """p(y | x) of a checked batch. RETURNS None if scaled probabilities would lose digits, or if a
     sequence has no path."""
-    # (in blocks each question takes two ways: a batch of up to four blocks is kept)
+    # (in blocks, each question computes both ways anew: up to four blocks are stored instead)
     is_large = potentials.scores.size > 4 * tuning.sum_cells
     if not is_large or potentials.edge_scores is not None:
         return chain_posterior(potentials)
@@ -52,7 +52,7 @@ class BlockedChain(ChainPosterior):
     """Forward messages at the borders of blocks. Without edge_scores, checked.
 
     keeps_digits: scaled probabilities do, and every sequence has a path; if not, nothing can be
-        asked. Backpropagation takes the memory of the whole chain: an update that large keeps its
+        computed. Backpropagation takes the memory of the whole chain: an update that large keeps its
         scores and their gradient in any case.
     """
 
@@ -112,8 +112,8 @@ class BlockedChain(ChainPosterior):
         arcs: LabelPairs | None = None,
         d_arcs: AnyFloats | None = None,
     ) -> PotentialsGradient:
-        whole = cast(ChainPosterior, chain_posterior(self._potentials))
-        return whole.backprop(d_nodes, arcs, d_arcs)
+        chain = cast(ChainPosterior, chain_posterior(self._potentials))
+        return chain.backprop(d_nodes, arcs, d_arcs)
 
     def _block(self, first: int, last: int, entry: Floats | None) -> Block:
         """Steps from `first` to before `last`, and the one before them. entry: alpha of that one."""

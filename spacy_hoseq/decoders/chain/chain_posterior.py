@@ -86,7 +86,7 @@ class Run(NamedTuple):
 
 
 class ChainPosterior(Posterior):
-    """Forward-backward over a batch, kept for the way back.
+    """Forward-backward over a batch, and the gradient through it.
 
     layout. log_z (S,). e, alpha (N, L) and suffixes: packed. of: w, shared by all tokens or of
     each, packed.
@@ -243,20 +243,20 @@ class ChainPosterior(Posterior):
         return np.asarray(weights[self._place.take(tokens), earlier, later])
 
     def _counts(self, *terms: tuple[Floats, Floats]) -> tuple[Floats, Floats | None]:
-        """The sum of left_{t-1}(a) w_t(a, y) right_t(y) over all terms (N, L), packed. RETURNS it
+        """The sum of earlier_{t-1}(a) w_t(a, y) later_t(y) over all terms (N, L), packed. RETURNS it
         summed over tokens (L, L), and (N, L, L), packed, where text scores pairs of labels."""
         if self._of.weights.ndim == 2:
             first = len(self.layout.order)
             sizes = self.layout.size_at_t
             trans = np.zeros(self._of.weights.shape)
             places = np.arange(first, len(self._e)) - np.repeat(sizes[:-1], sizes[1:])
-            for left, right in terms:
-                trans += left.take(places, axis=0).T @ right[first:]
+            for earlier, later in terms:
+                trans += earlier.take(places, axis=0).T @ later[first:]
             return trans * self._of.weights, None
         edges = np.zeros(self._of.weights.shape)
         for here, before, weights in self._runs():
-            for left, right in terms:
-                edges[here] += left[before][:, :, None] * right[here][:, None]  # (n, L, L)
+            for earlier, later in terms:
+                edges[here] += earlier[before][:, :, None] * later[here][:, None]  # (n, L, L)
             edges[here] *= weights
         return edges.sum(axis=0), edges
 

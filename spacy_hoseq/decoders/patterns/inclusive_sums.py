@@ -71,7 +71,7 @@ def inclusive_sums(potentials: Potentials, messages: "type[InclusiveMessages]") 
     lost on the way: some transitions are forbidden, and a share vanishes that may count later, or
     negative weights cancel; and if a sequence has no path.
 
-    messages: `NodeMessages`, or `MatrixMessages` where nothing fires. To be asked only where `keeps_digits`.
+    messages: `NodeMessages`, or `MatrixMessages` where nothing fires. Only for what `keeps_digits`.
     Time O(N (L^2 + U)), memory O(N U), or as `matrix_messages.py`.
     """
     layout = make_layout(potentials.lengths, len(potentials.scores))

@@ -137,7 +137,7 @@ def best_paths(lattice: Lattice, blocks: Sequence[tuple[int, int]]) -> tuple[Lab
     """The path of highest score of each column. Ties: the lowest state. RETURNS labels (N,),
     packed as in `Layout`, and scores (n,), -inf where there is no path.
 
-    blocks: ranges of steps. The scores of one are kept for the way back, those of the others are
+    blocks: ranges of steps. The scores of one are stored for the way back, those of the others are
     found once more. Time O(E) a token.
     """
     layout = lattice.layout

@@ -126,18 +126,18 @@ class _Messages(Lattice):
         with the one before it.
         """
         rows = self._rows
-        each = np.arange(len(states))
+        state = np.arange(len(states))
         # u itself is put in front of the others
         first = rows.first.take(states) + (states >= self._n_labels)
         sizes = rows.end.take(states) - first + 1
         stop = sizes.cumsum()
-        columns = each.repeat(sizes)
+        columns = state.repeat(sizes)
         candidates = np.arange(len(columns)) + (first - 1 - stop + sizes).take(columns)
         candidates[stop - sizes] = states  # (C,): all nodes that end with each state
         flat = v.reshape(-1)
         values = flat.take(candidates * v.shape[1] + columns)
         # those that have the value of their state, in preorder
-        hits = (values == flat.take(states * v.shape[1] + each).take(columns)).nonzero()[0]
+        hits = (values == flat.take(states * v.shape[1] + state).take(columns)).nonzero()[0]
         candidates = candidates.take(hits)
         columns = columns.take(hits)
         # a line stops where the next node does not end with this one
@@ -146,7 +146,7 @@ class _Messages(Lattice):
             candidates[1:] >= rows.end.take(candidates[:-1])
         )
         lines = stops.nonzero()[0]
-        return np.asarray(candidates.take(lines.take(columns.take(lines).searchsorted(each))))
+        return np.asarray(candidates.take(lines.take(columns.take(lines).searchsorted(state))))
 
 
 class _Rows:

@@ -81,7 +81,7 @@ def decode_sparse(
 def _walk(v: Floats, edges: Edges, bounds: list[int], longer: "LongerCells | None") -> Floats:
     """Fill in V, step by step. v (C,): what each cell adds to those before it. bounds (T + 1,): first
     candidate of each step. RETURNS the score that arrives by each edge (E,)."""
-    arrived = edges.trans.copy()
+    arrived: Floats = edges.trans.copy()
     arcs = edges.first.take(bounds).tolist()
     for t in range(1, len(bounds) - 1):
         here = slice(bounds[t], bounds[t + 1])

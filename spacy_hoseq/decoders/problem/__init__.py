@@ -31,7 +31,6 @@ from .posterior import (
     check_gradient,
     check_threshold,
     neighbours,
-    reach,
 )
 from .potentials import Potentials, PotentialsGradient, Selection, Weights
 from .results import KBest, NoPath, Paths, unpack_paths
@@ -45,5 +44,5 @@ __all__ = [
     "check_allowed", "check_lengths", "check_pattern", "check_segments", "check_threshold",
     "expand_fired", "is_permitted", "largest", "make_layout", "masked", "matching",
     "neighbours", "packed_edge_scores", "packed_scores", "parts_of",
-    "path_score", "ranges", "reach", "score_of_checked", "sums_of_sequences", "unpack_paths",
+    "path_score", "ranges", "score_of_checked", "sums_of_sequences", "unpack_paths",
 ]  # fmt: skip

@@ -24,20 +24,20 @@ class Tuning(NamedTuple):
     cuts its work takes `tuning`; tests hand in small numbers, so that a small case is cut, too. A
     cell is one number of a table.
 
-    history_cells: of the lattice, kept for the way back. A longer batch is walked in blocks of
+    history_cells: of the lattice, stored for the way back. A longer batch is walked in blocks of
         steps, each computed a second time on the way back.
     column_cells: of one step of the sequences that are walked together, nodes x sequences
         (`nonnegative.py`).
     min_columns: sequences that are walked together even if that makes more cells.
     arc_cells: arcs of one step of the sequences that are walked together, over longest matches
         (`longest_match.py`).
-    sum_cells: states of all tokens that are kept together for sums.
+    sum_cells: states of all tokens that are stored together for sums.
     matrix_cells: for each node of a trie, up to which products of matrices take less time
         (`matrix_messages.py`).
     pair_cells: pairs of candidates at neighbouring tokens that are decoded together.
     block_scores, block_tokens: scores of local classifiers (contexts x labels), and tokens, that
         are computed together.
-    short_queries: of local classifiers, tokens x sets of visible neighbours, that are asked at once
+    short_queries: of local classifiers, tokens x sets of visible neighbours, that are classified at once
         (`easiest_first.py`).
     search_cells: of all windows, times modes, that are searched together (`decompositions.py`).
     """

@@ -1,4 +1,4 @@
-"""p(y | x) of a batch: what can be asked of it, and probable labels with their probabilities.
+"""p(y | x) of a batch: what can be computed of it, and probable labels with their probabilities.
 
 Marginals are made sparse: the labels that are probable at each token.
 
@@ -71,8 +71,8 @@ def check_threshold(threshold: float) -> None:
         )
 
 
-def reach(probabilities: AnyFloats, threshold: float) -> Mask:
-    """Compared in single precision, in which they are kept on Docs."""
+def is_probable(probabilities: AnyFloats, threshold: float) -> Mask:
+    """Compared in single precision, in which they are stored on Docs."""
     reached = probabilities.astype(np.float32) >= np.float32(threshold)
     return np.asarray(reached if threshold else reached & (probabilities > 0), bool)
 
@@ -141,14 +141,12 @@ class Posterior(ABC):
         """All labels, and pairs of labels, with at least this probability. RAISES ValueError
         [HS027]: `least` is not from 0 to below 1."""
         check_threshold(least)
-        tokens, labels = np.nonzero(reach(self.nodes, least))
+        tokens, labels = np.nonzero(is_probable(self.nodes, least))
         earlier, later = neighbours(tokens, self.lengths)
         pairs = self.pairs(LabelPairs(tokens[later], labels[earlier], labels[later]))
-        is_probable = reach(pairs, least)
+        stays = is_probable(pairs, least)
         p = self.nodes[tokens, labels]
-        return ProbableLabels(
-            tokens, labels, p, earlier[is_probable], later[is_probable], pairs[is_probable]
-        )
+        return ProbableLabels(tokens, labels, p, earlier[stays], later[stays], pairs[stays])
 
     def entropies(self) -> Floats:
         """H(y_t | x) of each token in nats. RETURNS (N,)."""
