@@ -49,28 +49,28 @@ class IdentityCache(Generic[Value]):
 
 
 class SharedCache:
-    """Base class of caches that several threads fill, one at a time: a thread that reads or changes
-    one holds its `_lock`.
+    """Base class of caches that several threads fill. A thread holds `_lock` while it reads or changes
+    the cache.
 
-    A process may be forked while a thread fills a cache. That thread does not exist in the child,
-    so nobody would release the lock, and the values may be half written. Therefore the child gets a
-    new lock, and forgets the values if the old one was held.
+    A process may be forked while another thread holds the lock. That thread does not exist in the
+    child: nobody would release the lock, and the values may be half written. So the child gets a
+    new lock, and forgets the values if the old lock was held.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        _SHARED.add(self)
+        _shared_caches.add(self)
 
     def forget(self) -> None:
         """Drop all values. It takes no lock."""
         raise NotImplementedError
 
 
-_SHARED: "WeakSet[SharedCache]" = WeakSet()
+_shared_caches: "WeakSet[SharedCache]" = WeakSet()
 
 
 def _renew_locks() -> None:
-    for cache in _SHARED:
+    for cache in _shared_caches:
         if cache._lock.locked():
             cache.forget()
         cache._lock = Lock()
@@ -83,9 +83,9 @@ if hasattr(os, "register_at_fork"):  # Windows cannot fork
 class cached_property(Generic[Value]):
     """A property that is computed once for each object, which then holds its value.
 
-    As `functools.cached_property`, but without the lock that this has before Python 3.12: it is
-    one for all objects of a class, and a forked process may inherit it held, and wait for ever.
-    Threads that need the value at the same time may each compute it.
+    `functools.cached_property` has a lock before Python 3.12, one for all objects of a class. A
+    forked process may inherit it held by a thread that it lacks, and wait for ever. There is none
+    here, so threads that need the value at the same time may each compute it.
     """
 
     def __init__(self, function: Callable[[Any], Value]) -> None:

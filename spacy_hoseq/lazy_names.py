@@ -1,7 +1,7 @@
 """Names of a package that are loaded when they are first used (PEP 562).
 
-spaCy loads the factories, architectures and functions that a config names; the front door of their
-package must not load all others with them.
+spaCy loads the factories, architectures and functions that a config names. So the front door of
+their package must not load all others.
 """
 
 import sys
@@ -13,8 +13,8 @@ from typing import Any
 def lazy_names(
     package: str, homes: dict[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package. homes: public name -> the module within
-    the package that has it."""
+    """`__getattr__`, `__dir__` and `__all__` of a package. homes: public name -> its module within
+    the package."""
 
     def get(name: str) -> Any:
         if name not in homes:
@@ -22,7 +22,7 @@ def lazy_names(
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
     def names() -> list[str]:
-        own = [name for name in vars(sys.modules[package]) if name.startswith("__")]
-        return sorted({*homes, *own})
+        special = [name for name in vars(sys.modules[package]) if name.startswith("__")]
+        return sorted({*homes, *special})
 
     return get, names, sorted(homes)

@@ -157,7 +157,7 @@ class FeatureExtractor:
         for name in self.contextual:
             if name in DOC_ATTRIBUTES:
                 tables.add(DOC_ATTRIBUTES[name].table)
-        return sorted(tables - {None})  # type: ignore[type-var]
+        return sorted(table for table in tables if table is not None)
 
     def keys(self, docs: Sequence[Doc]) -> Keys:
         """Keys of each template at each token of the docs, in order. RETURNS (K, N) uint64, 0 where

@@ -9,6 +9,7 @@ Labels of neighbours are folded in after the words, because decoding finds them.
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from spacy.strings import get_string_id
@@ -28,7 +29,7 @@ def mix(state: Keys, values: Keys) -> Keys:
     A bijection of `values` for a fixed state, so different values never collide within a one-part
     template.
     """
-    mixed = state ^ values
+    mixed: Any = state ^ values  # (NumPy's types say that Python's ints make it signed)
     mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9
     result: Keys = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB
     return result

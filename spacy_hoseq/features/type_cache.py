@@ -48,7 +48,7 @@ class TypeCache(SharedCache):
         )  # row of each number; the last entry is that of all larger ones
 
     def of(
-        self, keys: AnyInts, compute: Callable[[Ints], NDArray[Any]]
+        self, keys: NDArray[Any], compute: Callable[[Ints], NDArray[Any]]
     ) -> tuple[Rows, NDArray[Any]]:
         """The values of some types.
 
@@ -70,12 +70,12 @@ class TypeCache(SharedCache):
                 self.forget()
             return rows, table
 
-    def _rows(self, keys: AnyInts) -> Rows:
+    def _rows(self, keys: NDArray[Any]) -> Rows:
         """NO_ROW for new types."""
         numbers = self._index.lookup(keys) if self._is_hashed else keys
         return self._row_of.take(numbers, mode="clip")
 
-    def _add(self, keys: AnyInts, values: NDArray[Any]) -> None:
+    def _add(self, keys: NDArray[Any], values: NDArray[Any]) -> None:
         if self._is_hashed:
             numbers: AnyInts = np.arange(self._index.n_rows, self._index.n_rows + len(keys))
             self._index.add(keys)

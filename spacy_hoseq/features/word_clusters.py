@@ -73,7 +73,7 @@ class ClassBigrams:
         size = n_classes + 2
         _, first, second, counts = bigrams
         self.n_classes = n_classes
-        self._all = np.append(classes, [n_classes, n_classes + 1])
+        self._all: Ints = np.append(classes, [n_classes, n_classes + 1])
         self._n = np.bincount(first, counts, n_words).astype(np.int64)  # (V + 2,)
         flat = self._all[first] * size + self._all[second]
         pairs = np.bincount(flat, counts, size * size).astype(np.int32).reshape(size, size)
@@ -90,7 +90,8 @@ class ClassBigrams:
     @property
     def classes(self) -> Ints:
         """The class of each word (V,)."""
-        return self._all[:-2].copy()
+        classes: Ints = self._all[:-2].copy()
+        return classes
 
     def exchange(self, word: int) -> bool:
         """Move a word to its best class: the lowest of several, its own if none is better. RETURNS
@@ -114,7 +115,9 @@ class ClassBigrams:
             totals = np.bincount(self._all[words[near]], counts[near], self.n_classes + 2)
             classes = np.flatnonzero(totals)
             sides += [classes, totals[classes].astype(np.intp)]
-        return _Neighbours(*sides, int(self._itself[word]), int(self._n[word]))
+        before, n_before, after, n_after = sides
+        n_itself = int(self._itself[word])
+        return _Neighbours(before, n_before, after, n_after, n_itself, int(self._n[word]))
 
     def _add(self, neighbours: _Neighbours, to: int, sign: int) -> None:
         """Put a word into a class (sign 1), or take it out (-1)."""
