@@ -71,11 +71,13 @@ def test_comments_say_what_it_is_and_how_it_is_trained(name):
     assert sum(line.startswith("#") for line in lines) > 10 and max(map(len, lines)) <= 120
 
 
-def test_tagger_is_a_bare_pipe_that_learns_more_slowly():
+def test_tagger_is_a_bare_pipe_with_another_objective_and_rate():
     nlp = spacy.blank("en")
     nlp.add_pipe(TAGGER)
     settings = config_of("tagger", "de").interpolate()["components"][TAGGER]
     bare = nlp.get_pipe_config(TAGGER)
+    assert settings.pop("objective") == "max_margin"
+    assert bare.pop("objective") == "log_likelihood"
     assert settings["update_rule"].pop("learn_rate") == 0.03
     assert bare["update_rule"].pop("learn_rate") == 0.1
     assert settings == bare
