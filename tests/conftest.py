@@ -1,15 +1,20 @@
 """The three runs of the tests: the quick one by default, everything with `--all`, thousands of random examples with
 `--slow`; their order, and the seeds of their random examples."""
 
+import functools
 import secrets
 import time
 from collections.abc import Iterator
 from typing import Any
 
+import catalogue
 import pytest
 from hypothesis import HealthCheck, core, is_hypothesis_test, settings
+from spacy.language import Language
 
-from . import noise, quicker
+from spacy_hoseq.pipelines import loading
+
+from .builders import packaged
 
 COMMON: dict[str, Any] = dict(
     deadline=None,
@@ -43,9 +48,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--seconds", type=float, default=10.0, help="with --slow: for all rounds of a test but one"
     )
-    parser.addoption(
-        "--noise", action="store_true", help="round as another processor might (tests/noise.py)"
-    )
 
 
 @pytest.hookimpl(
@@ -57,20 +59,30 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     slow, everything = config.getoption("--slow"), config.getoption("--all")
     settings.load_profile("slow" if slow else "all" if everything else "quick")
-    if config.getoption("--noise"):  # before anything imports the package
-        noise.install()
-    quicker.install()
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(secrets.randbelow(10**6))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def entry_points_once() -> Iterator[None]:
+    """spaCy looks for entry points once for each name in a config: a quarter of loading."""
+    search = functools.cache(catalogue.Registry._get_entry_points)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalogue.Registry, "_get_entry_points", search)
+        yield
+
+
 @pytest.fixture(scope="module")
 def loaded_once() -> Iterator[None]:
-    """Commands and jobs get copies of the pipelines of the package (tests/packaged.py)."""
-    from . import packaged
+    """Commands get copies of the pipelines of the package, which are read once in a process."""
+    load = loading.load_from
+
+    def load_from(place: str, **settings: Any) -> Language:
+        is_plain = place in ("en", "zh") and not settings
+        return packaged(place) if is_plain else load(place, **settings)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packaged.loading, "load_from", packaged.load_from)
+        patch.setattr(loading, "load_from", load_from)
         yield
 
 

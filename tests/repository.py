@@ -54,8 +54,8 @@ def quicker(project: Path, settings: str, start: str) -> None:
 
 
 def run_workflow(name: str, *arguments: Any, folder: Path) -> subprocess.CompletedProcess[str]:
-    """`spacy project run NAME ARGUMENTS` in a folder, quicker."""
-    return run(ROOT / "tests" / "workflow.py", name, *arguments, folder=folder)
+    """`spacy project run NAME ARGUMENTS` in a folder."""
+    return run("-m", "spacy", "project", "run", name, *arguments, folder=folder)
 
 
 def copy_of_project(folder: Path) -> Path:

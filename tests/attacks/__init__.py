@@ -1,2 +1,2 @@
-"""Attacks on the package, one module each: `python -m tests.attacks NAME [OPTIONS]`, `--help` after a name says
-more. A module has `main`, a function for `typer`, which exits with 1 if the attack has found something."""
+"""Attacks on the package: hostile requests, damaged files, and planted bugs that tests have to find
+(`python -m tests.attacks.mutants`)."""

@@ -1,6 +1,6 @@
 """Are the tests any good? Plausible bugs, put one at a time into a copy of the repository: which are found?
 
-    python -m tests.attacks mutants [--only 3] [--first 0 --last 10]
+    python -m tests.attacks.mutants [--only 3] [--first 0 --last 10]
 
 They stand in mutants.yml: each is a change of one place, and names the tests of its room, which have to fail.
 """
@@ -113,3 +113,7 @@ def fails(mutant: Mutant, copy: Path, *options: str) -> bool:
     except subprocess.TimeoutExpired:
         return True
     return run.returncode != 0
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -5,9 +5,9 @@ from pathlib import Path
 import spacy
 from spacy.language import Language
 
-from spacy_hoseq.pipelines import embedded_path
+import spacy_hoseq
 
-from ..packaged import load_from
+from ..builders import packaged
 
 TEXTS = [
     "They tag it at once. Nothing is missing.",
@@ -33,7 +33,7 @@ def picky(doc):
 
 
 def english(**settings) -> Language:
-    return load_from(embedded_path("en"), **settings)
+    return spacy_hoseq.load("en", **settings) if settings else packaged()
 
 
 def picky_pipeline(folder: Path) -> Path:

@@ -14,7 +14,7 @@ import spacy_hoseq
 from spacy_hoseq.pipelines import embedded_path, loading
 from spacy_hoseq.treebanks import words_of
 
-from ..packaged import load_from, shared
+from ..builders import packaged, shared
 
 NAMES = sorted(path.parent.name for path in loading.PIPELINES_FOLDER.glob("*/meta.json"))
 ONE_SOON = [
@@ -158,7 +158,7 @@ def test_by_language_or_by_name():
 
 def test_a_component_of_it():
     nlp = spacy.blank("en")
-    nlp.add_pipe("hoseq_tagger", source=load_from(embedded_path("en")))  # which changes it
+    nlp.add_pipe("hoseq_tagger", source=packaged())  # which changes it
     text = "Cats sleep."
     assert [token.tag_ for token in nlp(text)] == [token.tag_ for token in shared("en")(text)]
 
