@@ -98,11 +98,16 @@ def test_a_sourced_component_brings_its_table(path, tmp_path):
     assert [token.tag_ for token in spacy.load(tmp_path / "model")("Dog Run")] == ["NN", "VB"]
 
 
-def test_missing_table(path):
-    nlp = tagger(path)
-    nlp.vocab.lookups.remove_table(WORD_CLASSES_TABLE)
+def test_missing_table():
     with pytest.raises(ValueError, match=r"\[HS007\].*word_class1.*0 columns"):
-        nlp("A cat")
+        value(spacy.blank("xx").vocab, "cat", 1)
+
+
+def test_a_component_brings_its_table_back(path):
+    nlp = tagger(path)
+    expected = [token.tag_ for token in nlp("A cat")]
+    nlp.vocab.lookups.remove_table(WORD_CLASSES_TABLE)
+    assert [token.tag_ for token in nlp("A cat")] == expected
 
 
 @pytest.mark.parametrize("lines", ["dog\t1\nrun\t1\t2\n", "\t1\n", "dog\n", "dog" + "\t1" * 17])
