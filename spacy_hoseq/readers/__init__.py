@@ -1,4 +1,4 @@
-"""Corpora as registered readers. What one file says is read by `formats`."""
+"""Readers of corpora. Each file format has a module in `formats`."""
 
 from .corpora import corpus
 from .files import read_lines

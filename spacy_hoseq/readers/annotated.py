@@ -1,5 +1,5 @@
-"""Gold Docs of .spacy files, and predicted ones with their tokens and sentences, and more gold
-annotation where it is known: tags."""
+"""Examples of .spacy files: gold Docs, and predicted Docs with the gold tokens and sentence
+starts."""
 
 import warnings
 import zlib
@@ -56,8 +56,8 @@ def check_attributes(attributes: list[str]) -> None:
 
 
 def without_crossing(docs: Iterable[Doc]) -> Iterator[Doc]:
-    """Docs, less the spans that cross the end of a sentence, and of entities what is known of their
-    tokens. WARNS [HW002] in the end, if there were any."""
+    """Docs without the spans that cross the end of a sentence. The tokens of such entities are
+    missing annotation. WARNS [HW002] at the end, if there were any."""
     left_out: list[str] = []
     for doc in docs:
         # a span crosses the end of a sentence if its first and last words have other numbers
@@ -78,8 +78,8 @@ def without_crossing(docs: Iterable[Doc]) -> Iterator[Doc]:
 
 
 def _parted(spans: Iterable[Span], sentence: Ints) -> tuple[list[Span], list[Span]]:
-    """Spans that cross the end of a sentence, and others. sentence (N,): its number at each
-    token."""
+    """The spans that cross the end of a sentence, and the others. sentence (N,): number of the
+    sentence of each token."""
     crossing: list[Span] = []
     others: list[Span] = []
     for span in spans:
@@ -91,8 +91,8 @@ def _parted(spans: Iterable[Span], sentence: Ints) -> tuple[list[Span], list[Spa
 
 
 def annotated_with(reference: Doc, attributes: list[str]) -> Doc:
-    """The words and sentence starts of a reference, with these attributes of its tokens and nothing
-    else."""
+    """A new Doc with the words and sentence starts of a reference, and these attributes of its
+    tokens."""
     words = reference.to_array(["ORTH"]).tolist()
     spaces = reference.to_array(["SPACY"]).tolist()
     names = ["SENT_START", *map(str.upper, attributes)]
@@ -103,8 +103,8 @@ def annotated_with(reference: Doc, attributes: list[str]) -> Doc:
 def case_augmenter(
     lower: float = 0.15, upper: float = 0.1, seed: int = 0
 ) -> Callable[[Language, Example], Iterator[Example]]:
-    """Registered as `spacy_hoseq.case_augmenter.v1`: each example, and of some a copy in lower
-    case or capitals, with the same annotation and spaces.
+    """Registered as `spacy_hoseq.case_augmenter.v1`: yields each example, and for some also a copy
+    in lower case or capitals, with the same annotation.
 
     [corpora.train.augmenter]
     @augmenters = "spacy_hoseq.case_augmenter.v1"
@@ -148,8 +148,8 @@ def with_words(doc: Doc, change: Callable[[str], str]) -> Doc:
 
 
 def dev_examples(nlp: Language, path: Path) -> list[Example]:
-    """Examples of a .spacy file as the pipeline's own config reads its development corpus (sentence
-    by sentence, say); by `spacy.Corpus.v1` if it does not tell."""
+    """Examples of a .spacy file, read as the pipeline's config reads its development corpus, or
+    else by `spacy.Corpus.v1`."""
     # a config may leave its development corpus to the command line
     block = nlp.config.interpolate().get("corpora", {}).get("dev", {})
     if "path" not in block:

@@ -47,8 +47,7 @@ def batch_by_share(
 
 
 def windows(examples: Iterable[Example], max_words: int) -> Iterator[list[Example]]:
-    """Examples in order, in parts of at most max_words words, about, and of at least half of that
-    if there are several."""
+    """Examples in order, in windows of about max_words words at most, and half of that at least."""
     window: list[Example] = []
     n_words = 0
     for example in examples:
@@ -67,8 +66,8 @@ def windows(examples: Iterable[Example], max_words: int) -> Iterator[list[Exampl
 
 
 def shares(examples: list[Example], n: int) -> list[list[Example]]:
-    """Examples in order, in n parts of about the same number of words, none of them empty. Fewer
-    examples than parts are repeated."""
+    """Cuts examples into n parts of about the same number of words, none empty. Fewer examples than
+    parts are repeated."""
     examples = examples * -(-n // len(examples))
     words = np.asarray([len(example) for example in examples])
     # an example is in the part that has its middle

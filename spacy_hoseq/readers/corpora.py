@@ -36,9 +36,9 @@ def corpus(
     augmenter: Callable[[Language, Example], Iterator[Example]] | None = None,
     options: Settings | None = None,
 ) -> Callable[[Language], Iterator[Example]]:
-    """Examples with the tokens and sentence starts of a corpus: of each Doc of .spacy files, of
-    each sentence of others. The first thing that cannot be read is an error, with its file and
-    line. Chunks go to doc.spans["chunks"].
+    """Registered as `spacy_hoseq.corpus.v1`: examples with the tokens and sentence starts of a
+    corpus, one for each Doc of .spacy files, or for each sentence of other files. Chunks go to
+    doc.spans["chunks"]. Anything that cannot be read is an error with file and line.
 
     path: a file or a folder of files.
     format: "spacy", one of `hoseq convert`, or a registered format of your own; "auto" = .spacy
@@ -109,7 +109,8 @@ def docs_of(
 
 
 def is_unspaced(path: Path, format: str | Format) -> bool:
-    """Words of the file are characters, without spaces between them. format: or "auto"."""
+    """True if the words of a file are characters, without spaces between them. format: or
+    "auto"."""
     if isinstance(format, Format):
         return format.read is read_characters
     return has_ending(path, CHARACTER_ENDINGS)

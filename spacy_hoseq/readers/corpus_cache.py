@@ -1,4 +1,4 @@
-"""Gold docs that are read from their files once for each pipeline.
+"""A cache of gold Docs: each pipeline reads a corpus once.
 
 `spacy train` asks a reader for the training corpus when components are initialized and again when
 training begins, and for the dev corpus at every evaluation; and making Docs of a file costs more
@@ -28,7 +28,7 @@ def cached(
     read: Iterable[Doc],
     max_tokens: int = 1_000_000,
 ) -> Iterator[Doc]:
-    """The docs that `read` would give for `nlp`, from memory where they were all read before.
+    """The Docs of `read`, or the same Docs from the cache.
 
     source: what the docs depend on beside the files and the pipeline. max_tokens: of all corpora of
     a pipeline, about 270 bytes each; a corpus that is too large is read again. In a memory zone

@@ -1,4 +1,4 @@
-"""Docs of sentences: words, tags, boundaries, chunks and entities."""
+"""Docs made of sentences."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -31,7 +31,7 @@ def sentences_to_doc(
     chunks_key: str = "chunks",
     entities_key: str = "",
 ) -> Doc:
-    """A Doc of sentences that have the same annotation; their beginnings are marked.
+    """A Doc of sentences with the same kinds of annotation, with their sentence starts.
 
     lang: words of Chinese and Japanese are not separated; of others it is not known (spaCy's
         `has_unknown_spaces`).
@@ -67,7 +67,7 @@ def sentences_to_doc(
 
 
 def _heads(sentences: Sequence[Sentence]) -> list[int] | None:
-    """Heads by their place in the Doc; None if those of a sentence are not known."""
+    """Heads as places in the Doc; None if a sentence has no heads."""
     heads: list[int] = []
     for sentence in sentences:
         if sentence.heads is None:
@@ -78,7 +78,7 @@ def _heads(sentences: Sequence[Sentence]) -> list[int] | None:
 
 
 def _starts(sentences: Sequence[Sentence]) -> list[bool | int | None] | None:
-    """True where a sentence begins; None if it is not known of one."""
+    """True where a sentence begins; None if that is not known."""
     starts: list[bool | int | None] = []
     for sentence in sentences:
         if sentence.is_text:
@@ -88,7 +88,7 @@ def _starts(sentences: Sequence[Sentence]) -> list[bool | int | None] | None:
 
 
 def _column(sentences: Sequence[Sentence], name: str) -> list[str] | None:
-    """The annotation of all words, "" in sentences that have none; None if no sentence has it."""
+    """One annotation of all words, "" in sentences without it; None if no sentence has it."""
     column: list[str] = []
     is_annotated = False
     for sentence in sentences:
@@ -114,7 +114,7 @@ def _spaces(sentences: Sequence[Sentence], lang: str) -> list[bool] | None:
 
 
 def _spans(doc: Doc, sentences: Sequence[Sentence], name: str) -> list[Span] | None:
-    """The spans of sentences; None if no sentence has annotation of the kind."""
+    """The spans of all sentences; None if no sentence has this kind."""
     spans: list[Span] = []
     start = 0
     is_annotated = False
@@ -131,8 +131,8 @@ def _spans(doc: Doc, sentences: Sequence[Sentence], name: str) -> list[Span] | N
 
 
 def grouped(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]]:
-    """Groups of so many sentences; 0: all in one. Sentences without words are left out. A text is a
-    group of its own; sentences with heads and those without are not together."""
+    """Groups of `size` sentences; 0 = all in one. Sentences without words are left out. A text is a
+    group of its own. A group has heads in all of its sentences, or in none."""
     group: list[Sentence] = []
     for sentence in filter(attrgetter("words"), sentences):
         # spaCy wants heads of all words of a Doc, or of none

@@ -1,4 +1,4 @@
-"""Finding corpus files and reading their lines: folders, natural order, gzip, encodings."""
+"""Corpus files and their lines: folders, natural order, gzip, encodings."""
 
 import codecs
 import gzip
@@ -62,7 +62,7 @@ def has_ending(path: Path, suffixes: Iterable[str]) -> bool:
 
 
 def natural_order(path: Path) -> list[list[str | int]]:
-    """A key for sorting: numbers within names by value, so that wsj_9 is before wsj_10."""
+    """A key that sorts numbers in names by value: wsj_9 before wsj_10."""
     key: list[list[str | int]] = []
     for part in path.parts:
         pieces: list[str | int] = [*re.split(r"(\d+)", part)]
@@ -95,8 +95,8 @@ def encodings_for(encoding: str, lang: str) -> list[str]:
 def read_lines(
     path: Path, encodings: Sequence[str], opened: Callable[[Path], IO[bytes]] | None = None
 ) -> Iterator[Line | Problem]:
-    """The lines of a file, plain or gzipped, and a Problem for each that is not text, or from which
-    on it cannot be read.
+    """The lines of a file, plain or gzipped. A line that is not text is a Problem, and so is the
+    place from which the file cannot be read.
 
     opened (Callable): what opens the file instead, if there is one encoding.
     """
@@ -131,7 +131,7 @@ def encoding_of(path: Path, encodings: Sequence[str]) -> str:
 
 
 def _decoded(data: bytes, encoding: str, begins: bool = False) -> tuple[str, str]:
-    """A line, and what of it is no text; "" = it is."""
+    """The text of a line, and what in it is not text ("" = nothing)."""
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -146,8 +146,7 @@ def _decoded(data: bytes, encoding: str, begins: bool = False) -> tuple[str, str
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Lines without their ends: line feeds with the carriage returns before them, and carriage
-    returns alone."""
+    """Lines without their ends: line feeds, carriage returns, or both."""
     for data in file:
         if data.endswith(b"\n"):
             yield from data.rstrip(b"\r\n").split(b"\r")
@@ -165,7 +164,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 def blocks_of(
     lines: Iterable[Line | Problem], is_comment: Callable[[str, bool], bool]
 ) -> Iterator[list[Line | Problem]]:
-    """The lines between blank ones. is_comment(text, begins): a line is left out; begins: it would
+    """The lines between blank lines. is_comment(text, begins): leave the line out; begins: it would
     be the first of its block."""
     block: list[Line | Problem] = []
     for line in lines:

@@ -1,5 +1,5 @@
-"""Rows of JSON, JSON lines, CSV and Parquet, each with its number, in bounded memory (a list in one
-piece of JSON aside). A row that cannot be read is a Problem; reading goes on behind it."""
+"""Rows of JSON, JSON lines, CSV and Parquet, in bounded memory (except for a list in one JSON
+value). A row that cannot be read is a Problem, and reading goes on."""
 
 import csv
 import io
@@ -35,8 +35,8 @@ class Entry(NamedTuple):
 def rows_of(
     path: Path, encodings: Sequence[str], expected: str = "JSON"
 ) -> Iterator[Entry | Problem]:
-    """The rows of a Parquet file, by its ending, or of JSON. RAISES ImportError [HS170]: pyarrow is
-    not installed."""
+    """The rows of a Parquet file (.parquet), or of JSON. RAISES ImportError [HS170]: pyarrow is not
+    installed."""
     if path.suffix != ".parquet":
         yield from json_rows(path, read_lines(path, encodings), expected)
         return
@@ -57,7 +57,7 @@ def rows_of(
 def json_rows(
     path: Path, lines: Iterator[Line | Problem], expected: str = "JSON", *, lists: bool = True
 ) -> Iterator[Entry | Problem]:
-    """The values of JSON lines, empty lines left out; or, with `lists`, of one list."""
+    """The values of JSON lines, without empty lines; with `lists` also those of one list."""
     first = next((line for line in lines if isinstance(line, Problem) or line.text.strip()), None)
     if first is None:
         return
@@ -132,7 +132,8 @@ def parquet_rows(
 
 
 def _values(cells: "pyarrow.Array") -> list[Any]:
-    """Values of a column; of one that cannot be read (text that is no UTF-8), the error."""
+    """The values of a column. A value that cannot be read (text that is not UTF-8) is an error
+    object."""
     try:
         values: list[Any] = cells.to_pylist()
     except ValueError:
@@ -146,7 +147,7 @@ def _values(cells: "pyarrow.Array") -> list[Any]:
 
 
 def _strings(cells: "pyarrow.Array") -> list[str | None]:
-    """Values of any column as strings; bytes that are no UTF-8 as surrogates."""
+    """The values of a column as strings; bytes that are not UTF-8 become surrogates."""
     import pyarrow as pa
 
     try:
@@ -162,8 +163,7 @@ def read_values(
     read: Callable[[Entry], Iterable[T]],
     expected: str,
 ) -> Iterator[T | Problem]:
-    """Results of `read` for each value of JSON or row of Parquet; a Problem for one of another
-    form."""
+    """Results of `read` for each row of JSON or Parquet. A row of another form is a Problem."""
     is_json = path.suffix != ".parquet"
     for entry in rows_of(path, encodings, expected):
         if isinstance(entry, Problem):

@@ -1,4 +1,4 @@
-"""Sentences with their labels, and problems: what the readers of all formats give."""
+"""What all formats give: sentences with their labels, and problems."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ class LabelledSpan(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """Words of a sentence, or of a text whose sentences are not known, with their annotation.
+    """A sentence with its annotation, or a text without known sentences.
 
     words (T,), T may be 0: only traces. tags, pos, morphs, lemmas, deps (T,): "" where a word has
     none. heads (T,): words by their place in the sentence; the root is its own head. spaces (T,)
@@ -46,8 +46,7 @@ class Sentence(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A place that cannot be read: file, number of the line (from 1), what is there, what was
-    expected."""
+    """A place that cannot be read: file, line (from 1), what is there, what was expected."""
 
     path: Path
     line: int
@@ -56,7 +55,7 @@ class Problem(NamedTuple):
 
 
 class Unreadable(Exception):
-    """line, actual, expected: of a Problem in what a format reads at once."""
+    """What a format raises for a Problem: line, actual, expected."""
 
     def __init__(self, line: int, actual: str, expected: str) -> None:
         super().__init__(line, actual, expected)
@@ -70,8 +69,8 @@ def read_each(
     groups: Iterable[Sequence[Any]],
     read: Callable[[Any], Iterable[Sentence | Problem]],
 ) -> Items:
-    """Results of `read` for each group of lines or rows; one Problem for a group that has one, or
-    for which it RAISES Unreadable."""
+    """Results of `read` for each group of lines or rows. A group with a Problem, or for which it
+    RAISES Unreadable, gives one Problem."""
     for group in groups:
         # a sentence with a line that cannot be read is lost as a whole
         problem = next((line for line in group if isinstance(line, Problem)), None)

@@ -1,5 +1,5 @@
-"""How the files of a corpus are read: formats, and the settings that they share with commands and
-configs."""
+"""How corpus files are read: settings that commands, configs and formats share, and what a format
+is."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """Registered as `spacy_hoseq.corpus_options.v1`: how the files of a corpus are read.
+    """Registered as `spacy_hoseq.corpus_options.v1`: settings for reading corpus files.
 
     split: the name of a division of a treebank (splits.py).
     part: "train", "dev" or "test" of that division.
@@ -94,8 +94,7 @@ class Settings:
 
 
 class Format(NamedTuple):
-    """A corpus format. A function without arguments that returns one is registered in
-    `spacy.registry.misc`.
+    """A corpus format. Register a function that returns one in `spacy.registry.misc`.
 
     read(path, settings): the sentences and problems of a file.
     endings: of the files in a folder that are read if the format is named.

@@ -84,8 +84,8 @@ SPLITS: dict[str, Split] = {
 
 
 def check_split(split: str, part: str) -> None:
-    """Check names. RAISES ValueError [HS161]: a split or a part that is not known, or one of the
-    two without the other."""
+    """RAISES ValueError [HS161]: the split or the part is not known, or one of the two is
+    missing."""
     if (split or part) and (split not in SPLITS or part not in PARTS):
         known = ", ".join([*SPLITS, *PARTS])
         raise ValueError(Errors.HS161.format(name=f"{split}/{part}", known=known))

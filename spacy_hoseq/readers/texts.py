@@ -18,8 +18,8 @@ class Text(NamedTuple):
 
 
 def texts_in(file: Path, text_key: str) -> Iterator[Text | Problem]:
-    """Texts of the lines of a file, plain or gzipped, that are not blank. text_key (str): of the
-    text in a line of .jsonl, all other fields of which come with it."""
+    """The texts of a file, plain or gzipped: its lines that are not blank, or the objects in
+    .jsonl. text_key (str): key of the text; all other fields come with it."""
 
     def read(entry: Entry) -> list[Text]:
         fields = {**entry.value}

@@ -1,5 +1,4 @@
-"""Words of texts that are written without spaces: an exact tagger over characters, as a tokenizer
-of spaCy."""
+"""A spaCy tokenizer for texts without spaces: an exact tagger of characters."""
 
 from ..lazy_names import lazy_names
 

@@ -33,8 +33,8 @@ from .units import APOSTROPHES, INNER, are_parted, cuts_at, inner_cuts, units_of
 def make_units(
     kinds: Literal["", "tag", "last"] = "", own_words: bool = False
 ) -> Callable[[Language, Example], Iterator[Example]]:
-    """An augmenter: examples whose tokens are the units of a text. Their tags, "B-NN", "E-NN", tell
-    the place of a unit in its word.
+    """Registered as `spacy_hoseq.units.v1`: an augmenter whose examples have the units of a text as
+    tokens. Their tags ("B-NN", "E-NN") say where in its word a unit stands.
 
     kinds: "tag": labels also have the tag of the word, which helps to find its end. "last": labels
         mark the last words of sentences and words with spaces in them; texts stay as written. "":
@@ -55,8 +55,8 @@ def make_units(
 
 
 def labelled_units(words: Doc, kinds: str = "") -> Doc:
-    """A Doc of the units of some words, with labels as tags. A unit with the end of a word in it
-    belongs to the word in which it begins. White-space tokens are left out."""
+    """A Doc of the units of some words, with labels as tags. A unit belongs to the word in which it
+    begins. White-space tokens are left out."""
     tokens = [token for token in words if not token.is_space]
     written: list[str] = []
     for i, token in enumerate(tokens):
@@ -110,8 +110,8 @@ def known_words(path: str | Path | None, inner: bool = False) -> Lookups:
 
 
 def inner_ends(docs: Sequence[Doc]) -> list[str]:
-    """Ends of runs of letters before which a word ends, with an apostrophe after them: "n'" of
-    "do|n't". Only those that were seen three times, and cut at least once in 200 times."""
+    """Ends of runs of letters before which a word may end, with an apostrophe: "n'" of "do|n't".
+    Only those seen three times, and cut once in 200 times or more."""
     cut: Counter[str] = Counter()
     for doc in docs:
         text = doc.text
@@ -133,8 +133,7 @@ def inner_ends(docs: Sequence[Doc]) -> list[str]:
 
 
 def counts_by_key(counts: "Counter[str]") -> dict[int, int]:
-    """Counts of words by the keys with which they are found among units. Words of one unit are left
-    out."""
+    """Counts of words by their keys among units, without words of one unit."""
     orths: list[int] = []
     sizes: list[int] = []
     for word in counts:

@@ -1,4 +1,5 @@
-"""The best words of texts: their units are labelled exactly, by labellings that stand for words.
+"""The best words of texts: an exact labelling of their units in which every label sequence is a
+sequence of words.
 
 A label is that of a unit's place in its word, with the kind of the word (chunks.py): B, I, E for
 the first, inner and last unit of a longer word, S for a word of one unit. With the potentials psi
@@ -39,8 +40,8 @@ class WordBounds(NamedTuple):
 
 
 def unit_doc(vocab: Vocab, text: str, units: Units, sentences: bool = True) -> Doc:
-    """A Doc of the units of a text; white space of any length is one space. sentences (bool): begin
-    one where the signs say so; each is labelled on its own."""
+    """A Doc of the units of a text, with one space for any white space. sentences (bool): mark
+    sentence starts by the signs; sentences are labelled one by one."""
     words = units.of(text)
     spaces = [*units.after_space[1:].tolist(), False][: len(words)]
     starts = None
@@ -50,8 +51,8 @@ def unit_doc(vocab: Vocab, text: str, units: Units, sentences: bool = True) -> D
 
 
 class WordLabels:
-    """Labels of units, read as words. labels: all of them, by id. RAISES ValueError [HS027]: one of
-    no known form."""
+    """Labels of units, read as words. labels: all labels by id. RAISES ValueError [HS027]: a label
+    has no known form."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.grammar: Grammar = grammar(labels, "start_end")
@@ -78,8 +79,8 @@ class WordLabels:
         return words
 
     def possible(self, potentials: Potentials, texts: Sequence[Units]) -> Potentials:
-        """Potentials that permit only labellings that stand for words, with no word across white
-        space and no sentence across a blank line. At the first unit of a sequence a word begins."""
+        """Potentials restricted to labellings that are words, with no word across white space and
+        no sentence across a blank line. Every sequence begins with a word."""
         after_space = np.concatenate([units.after_space for units in texts])
         after_blank = np.concatenate([units.after_blank for units in texts])
         begins = after_blank.copy()

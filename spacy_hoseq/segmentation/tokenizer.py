@@ -1,4 +1,4 @@
-"""`spacy_hoseq.CharacterTokenizer.v1`: words of texts without spaces, by a trained tagger of their
+"""`spacy_hoseq.CharacterTokenizer.v1`: a tokenizer for texts without spaces, by a trained tagger of
 characters."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ def make_character_tokenizer(
 
 
 class CharacterTokenizer:
-    """Cuts texts into words: the best labelling of their units (units.py) by a trained
+    """A tokenizer: words are the best labelling of a text's units (units.py) by a trained
     `hoseq_tagger`.
 
     vocab (Vocab): the shared vocabulary. simplified, addresses (bool): as above.
@@ -114,7 +114,7 @@ class CharacterTokenizer:
         yield from self._docs(batch)
 
     def _docs(self, texts: Sequence[str]) -> list[Doc]:
-        """Docs of texts that are cut together."""
+        """The Docs of a batch of texts."""
         if self.segmenter is None:
             raise ValueError(Errors.HS120)
         units = [*units_of_each(texts, self._cuts, ADDRESS if self.addresses else None)]
@@ -129,8 +129,8 @@ class CharacterTokenizer:
         return list(map(self._doc, texts, words))
 
     def _doc(self, text: str, words: WordBounds) -> Doc:
-        """A Doc of words. White space as spaCy has it: one space belongs to the word before it, any
-        other is a token of its own; before the first word it is of its sentence."""
+        """The Doc of a text's words. White space as in spaCy: one space belongs to the word before
+        it, any other is a token."""
         tokens: list[tuple[str, bool, bool]] = []  # text, a space after it, begins a sentence
         # end of what is written so far
         at = 0
@@ -149,8 +149,7 @@ class CharacterTokenizer:
 
     @contextmanager
     def memory_zone(self, mem: Any = None) -> Iterator[Any]:
-        """A memory zone of the segmenter, too: at its end it forgets characters. Called by
-        spaCy."""
+        """A memory zone of the segmenter as well, so that it forgets characters. spaCy calls it."""
         with self.segmenter.memory_zone() if self.segmenter else nullcontext():
             yield mem
 

@@ -1,4 +1,4 @@
-"""Text -> the smallest pieces that a word is made of, and which of them begin a sentence.
+"""Units, the smallest pieces of words, and sentence starts by signs.
 
 A unit is one character of a script without spaces (Han, kana), a run of letters of any other
 script, a run of digits, or one sign; with the marks and joiners that belong to it. White space is
@@ -85,7 +85,7 @@ def units_of(
 def units_of_each(
     texts: Sequence[str], cuts: Pattern[str] | None = None, whole: Pattern[str] | None = None
 ) -> Iterator[Units]:
-    """`units_of` of each text, in one go."""
+    """`units_of` for many texts together."""
     between = "\n\n\0\n\n"  # a sign that is a unit of neither text
     together = units_of(between.join(texts), cuts, whole)
     sizes = np.array([len(text) for text in texts], np.intp)
@@ -109,7 +109,8 @@ def _begins(codes: "NDArray[np.uint32]", kinds: "NDArray[np.uint8]", is_mark: Ma
 
 
 def _make_whole(begins: Mask, text: str, whole: Pattern[str]) -> list[int]:
-    """Bounds of what `whole` matches. begins: changed in place."""
+    """Makes each match of `whole` one unit. begins: changed in place. RETURNS (list): where matches
+    begin and end."""
     apart: list[int] = []
     for match in whole.finditer(text):
         begins[match.start() + 1 : match.end()] = False
@@ -127,8 +128,8 @@ def _after_blank(text: str, starts: Ints) -> Mask:
 
 
 def inner_cuts(vocab: Vocab) -> Pattern[str] | None:
-    """Places where a unit may begin within a run of letters, by the table of a vocabulary; None if
-    there are none."""
+    """A pattern for places where a unit may begin within letters, by the vocabulary's table; None =
+    no table."""
     table = vocab.lookups.get_table(INNER, None)
     if not table or not table[INNER]:
         return None
@@ -136,7 +137,7 @@ def inner_cuts(vocab: Vocab) -> Pattern[str] | None:
 
 
 def cuts_at(ends: Sequence[str]) -> Pattern[str]:
-    """Places where one of these ends of a run of letters begins."""
+    """A pattern that matches where one of these ends of a run of letters begins."""
     patterns: list[str] = []
     for end in ends:
         is_letters = end[-1] not in APOSTROPHES
@@ -145,8 +146,7 @@ def cuts_at(ends: Sequence[str]) -> Pattern[str]:
 
 
 def are_parted(before: str, after: str) -> bool:
-    """True if two words need a space between them, by the last character of one and the first of
-    the other."""
+    """True if two words need a space between them. before, after: the characters that meet."""
     kinds = _kinds(np.array([ord(before), ord(after)], np.uint32))
     return int(kinds[0]) in (LETTER, DIGIT, MARK) and int(kinds[1]) in (LETTER, DIGIT)
 
@@ -181,8 +181,8 @@ def _kind(character: str) -> int:
 
 
 def _with_marks(kinds: "NDArray[np.uint8]", is_mark: Mask) -> "NDArray[np.uint8]":
-    """Kinds, in which marks have the kind of the character that they stand on. Marks on white space
-    are signs."""
+    """Kinds in which marks have the kind of their base character. Marks on white space are
+    signs."""
     base = np.maximum.accumulate(np.where(is_mark, 0, np.arange(len(kinds))))
     base_kinds = kinds[base]
     base_kinds[is_mark & ((base_kinds == SPACE) | (base_kinds == MARK))] = SIGN
@@ -195,8 +195,8 @@ def _sentence_starts(
     starts: Ints,
     after_space: Mask,
 ) -> Mask:
-    """Units that begin a sentence (U,): those after 。！？ with the quotes and brackets that close
-    there, and after a line break."""
+    """True for units that begin a sentence (U,): behind 。！？ and what closes there, and behind a
+    line break."""
     signs = _SIGNS.take(codes[starts])
     is_word = np.isin(kinds[starts], (LETTER, DIGIT))
     is_between = np.zeros(len(starts), bool)

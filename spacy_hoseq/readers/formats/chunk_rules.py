@@ -78,8 +78,8 @@ def chunks_of_tree(tree: Tree) -> list[LabelledSpan]:
 
 
 def _place(node: Tree, words: list[_Word], count: list[int]) -> None:
-    """Give every word of a constituent its place, and those of the constituents in it. count:
-    constituents so far."""
+    """Adds every word of a constituent, and of the constituents in it. count: constituents so
+    far."""
     count[0] += 1
     number = count[0]
     name = category(node.label)
@@ -92,8 +92,7 @@ def _place(node: Tree, words: list[_Word], count: list[int]) -> None:
 
 
 def _daughters(node: Tree, name: str) -> tuple[list[Tree], int | None]:
-    """The daughters of a constituent after others have been dissolved into it, and which one is the
-    head word."""
+    """The daughters of a constituent after some have dissolved, and the place of its head word."""
     # the rules of the program, one after the other
     pending = _children(node)[::-1]
     daughters: list[Tree] = []
@@ -125,8 +124,8 @@ def _daughters(node: Tree, name: str) -> tuple[list[Tree], int | None]:
 
 
 def _without_adverbial_phrases(daughters: list[Tree], head: int) -> tuple[list[Tree], int]:
-    """The daughters of a verb phrase, in which adverbial phrases before the head have dissolved, and
-    the place of the head."""
+    """Daughters of a verb phrase after adverbial phrases before its head have dissolved, and the
+    new place of the head."""
     before: list[Tree] = []
     for daughter in daughters[:head]:
         if daughter.word is None and _is_adverb(daughter, "VP"):
@@ -161,7 +160,7 @@ def _is_head_phrase(daughter: Tree, name: str) -> bool:
 
 
 def _dissolved(daughter: Tree, name: str, phrases: int, verbal: bool) -> list[Tree] | None:
-    """Trees in the place of a daughter; None: it stays.
+    """The trees that replace a daughter; None = it stays.
 
     NAC, QP, NX and X dissolve everywhere; adjectives (ADJP, UCP) in a noun phrase and adverbs
     (ADVP) in an adjective phrase unless a head phrase stands before; in a verb phrase, after verbs

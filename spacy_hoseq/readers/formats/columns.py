@@ -85,8 +85,8 @@ def columns_in_words(path: Path, settings: Settings) -> str:
 
 
 def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
-    """The rows of each sentence, without comments: "# key = value", "#" with fewer columns than the
-    first word of the file, the mark of a document in CoNLL-2003."""
+    """The rows of each sentence. Comments are left out: "# key = value", "#" with fewer columns
+    than the first word of the file, and CoNLL-2003's mark of a document."""
     first = ""
     # the first line that can only be words tells how many columns there are
     for line in read_lines(path, settings.encodings):
@@ -114,8 +114,8 @@ def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
 
 
 def _fields(text: str, separator: str) -> list[str]:
-    """The fields without spaces around them; one of spaces alone stays. Empty fields at the end of
-    a row of three or more are none."""
+    """The fields of a line, without spaces around them. A field of spaces alone stays; empty fields
+    at the end of three or more are dropped."""
     if not separator and "\t" not in text:
         return re.split(" +", text.strip(" "))
     fields = [field.strip(" ") or field for field in text.split(separator or "\t")]
@@ -139,7 +139,7 @@ def cell(fields: Sequence[str], number: int) -> str:
 
 
 def columns_of(blocks: Sequence[list[list[str]]], given: Columns) -> Columns:
-    """The columns of sentences, as rows of fields."""
+    """Finds the columns of sentences that are not given. blocks: the fields of each row."""
     widths = Counter(map(len, chain.from_iterable(blocks)))
     width = max(widths, key=widths.__getitem__, default=1)
     kinds: dict[int, str] = {}
@@ -186,7 +186,7 @@ def _kind(column: Sequence[Sequence[str]]) -> str:
 
 
 def counts_up(columns: Iterable[Sequence[str]]) -> bool:
-    """The cells of every sentence are 1, 2, 3 ... or 0, 1, 2 ..., and one has several."""
+    """True if the cells of every sentence are 1, 2, 3 ... or 0, 1, 2 ..., and one has several."""
     longest = 0
     for cells in columns:
         numbers = list(map(str, range(len(cells) + 1)))
@@ -199,8 +199,8 @@ def counts_up(columns: Iterable[Sequence[str]]) -> bool:
 def sentence_of(
     rows: Sequence[Row], columns: Columns, representation: str = "auto", untagged: bool = False
 ) -> list[Sentence]:
-    """The sentence of some rows. untagged: words may have no tag. RAISES Unreadable: too few
-    columns, another number than the first row has, an empty one, an entity tag of no known form."""
+    """The sentence of some rows. untagged: words may have no tag. RAISES Unreadable: rows of
+    different width, too few columns, an empty cell, or an entity tag of no known form."""
     numbers = [number for number in columns if number]
     width = max(len(rows[0].fields), *numbers)
     if width == 1 and -1 in numbers:  # the last column is not the only one

@@ -50,7 +50,7 @@ class _Word(NamedTuple):
 
 
 class _Token(NamedTuple):
-    """Syntactic words first <= i < end, from 0, and what they are as one."""
+    """A token: the syntactic words first <= i < end, from 0, and their annotation together."""
 
     first: int
     end: int
@@ -75,7 +75,7 @@ def read_conllu(path: Path, settings: Settings) -> Items:
 
 
 def _sentence(lines: Sequence[Line], cut: bool) -> list[Sentence]:
-    """The one of a block. RAISES Unreadable."""
+    """The sentence of a block. RAISES Unreadable."""
     syntactic, ranges, n_empty = _words(lines)
     # from here on, tokens that their words spell are these words
     if cut:
@@ -107,7 +107,8 @@ def _sentence(lines: Sequence[Line], cut: bool) -> list[Sentence]:
 
 
 def _words(lines: Sequence[Line]) -> tuple[list[_Word], list[_Token], int]:
-    """Syntactic words, multi-word tokens, and how many words are empty. RAISES Unreadable."""
+    """The syntactic words, the multi-word tokens, and the number of empty nodes. RAISES
+    Unreadable."""
     words: list[_Word] = []
     ranges: list[_Token] = []
     n_empty = 0
@@ -178,7 +179,7 @@ def _content(field: str) -> str:
 
 
 def _is_spelled(words: list[_Word], token: _Token) -> bool:
-    """By its words. If so, they get the spaces that the text has."""
+    """True if its words spell a token. Then they get the spaces of the text."""
     parts = words[token.first : token.end]
     if "".join(part.form for part in parts) != token.word.form:
         return False
@@ -202,7 +203,7 @@ def _tokens(words: Sequence[_Word], ranges: Sequence[_Token]) -> Iterator[_Token
 
 
 def _merged(words: Sequence[_Word], token: _Token) -> _Token:
-    """A token with the annotation of its words as that of one."""
+    """A multi-word token with the annotation of its words put together."""
     parts = words[token.first : token.end]
     # heads count from 1
     inside = range(token.first + 1, token.end + 1)
@@ -218,8 +219,8 @@ def _merged(words: Sequence[_Word], token: _Token) -> _Token:
 
 
 def _with_white_space(words: Sequence[_Word], cut: bool) -> tuple[list[_Word], list[int]]:
-    """Words with one for white space that is more than one space behind a word, unless cut; and the
-    place of each word among them."""
+    """The words, with a word for white space that is more than one space; and the place of each
+    word among them. cut: white space is ignored."""
     if cut:
         return [*words], [*range(len(words))]
     together: list[_Word] = []
@@ -242,7 +243,7 @@ def _with_white_space(words: Sequence[_Word], cut: bool) -> tuple[list[_Word], l
 
 
 def _white_space(word: _Word, key: str) -> str:
-    """What column 10 has as `\\s`, `\\n` and the like."""
+    """White space in column 10, where it is written as `\\s`, `\\n` and the like."""
     return re.sub(r"\\(.)", _unescaped, word.misc.get(key, ""))
 
 
@@ -252,8 +253,8 @@ def _unescaped(match: "re.Match[str]") -> str:
 
 
 def _heads(tokens: Sequence[_Token], places: list[int], n_words: int) -> list[int] | None:
-    """The place of the head of each word, white space included; None if they are no tree, or some
-    are not known."""
+    """The place of each word's head, counting white space; None if heads are missing or are no
+    tree."""
     token_of: list[int] = []  # of each syntactic word
     for n, token in enumerate(tokens):
         token_of += [n] * (token.end - token.first)
@@ -292,7 +293,7 @@ def _spans(words: Sequence[_Word], places: list[int], key: str) -> list[Labelled
 
 
 def united(features: Sequence[str]) -> str:
-    """Features of several words as those of one: "Case=Dat" and "Case=Acc|Number=Sing" give
+    """Unites features of several words: "Case=Dat" and "Case=Acc|Number=Sing" give
     "Case=Acc,Dat|Number=Sing"."""
     values: dict[str, set[str]] = {}
     for feature in "|".join(features).split("|"):

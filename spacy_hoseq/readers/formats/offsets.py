@@ -52,8 +52,8 @@ def read_offsets(path: Path, settings: Settings) -> Items:
 
 
 def text_and_spans(value: Any) -> tuple[str, list[Offsets]]:
-    """A text and its spans. RAISES LookupError, TypeError, ValueError, AttributeError: of no known
-    form."""
+    """The text and the spans of a value. RAISES LookupError, TypeError, ValueError, AttributeError:
+    it has no known form."""
     # spaCy: [text, {"entities": ...}]
     if isinstance(value, list):
         value = {"text": value[0], **value[1]}
@@ -82,7 +82,7 @@ def _label_studio_task(task: dict[str, Any]) -> tuple[str, list[Offsets]]:
 
 
 def _offsets(span: Any) -> Offsets:
-    """Bounds and label of [start, end, label], or of an object. RAISES KeyError, TypeError,
+    """Start, end and label of [start, end, label] or of an object. RAISES KeyError, TypeError,
     ValueError."""
     if isinstance(span, dict):
         start = span.get("start", span.get("start_offset"))
@@ -103,7 +103,7 @@ def _offsets(span: Any) -> Offsets:
 def sentence_of(
     text: str, spans: Sequence[Offsets], settings: Settings, path: Path, line: int
 ) -> Items:
-    """The words of a text with its spans, and Problems of those that cannot be."""
+    """The words of a text with its spans. A span that cannot be kept is a Problem."""
     doc = _blank(settings.lang or "xx").tokenizer(text)
     good: list[LabelledSpan] = []
     unknown: set[int] = set()  # words in spans that do not begin and end with words
@@ -133,12 +133,13 @@ def sentence_of(
 
 @lru_cache
 def _blank(lang: str) -> Language:
-    """A pipeline for its tokenizer. A cache: by the language, of the 128 used last."""
+    """A blank pipeline, for its tokenizer. A cache: key language, bound 128, forgets the least
+    recently used."""
     return spacy.blank(lang)
 
 
 def read_brat(path: Path, settings: Settings) -> Items:
-    """The text beside an .ann file, as one Sentence, and Problems. path: of the .ann file."""
+    """A Sentence for the text beside an .ann file, and Problems. path: the .ann file."""
     beside = path.with_suffix(".txt")
     text = _text(beside, settings)
     if text is None:
@@ -160,7 +161,7 @@ def read_brat(path: Path, settings: Settings) -> Items:
 
 
 def _text(path: Path, settings: Settings) -> str | None:
-    """A whole file with its line ends as they are: offsets count them."""
+    """A whole file with its own line ends, because offsets count them; None if no encoding fits."""
     # read as bytes: offsets count line ends as they are
     for encoding in settings.encodings:
         try:

@@ -53,7 +53,7 @@ def _sentences(lines: Sequence[Line], settings: Settings) -> list[Sentence]:
 
 
 def _parsed(number: int, pieces: Sequence[str]) -> tuple[list[str], list[str], list[LabelledSpan]]:
-    """Words, their tags, and groups with their tags, a word being one, too. number: of the line.
+    """The words, their tags, and tagged groups; each word is a group, too. number: of the line.
     RAISES Unreadable."""
     expected = "word/tag, with [ before the first word of a group and ]tag behind the last"
     words: list[str] = []
@@ -81,7 +81,7 @@ def _parsed(number: int, pieces: Sequence[str]) -> tuple[list[str], list[str], l
 
 
 def _outermost(groups: list[LabelledSpan], names: dict[str, str]) -> list[LabelledSpan]:
-    """Groups that have a name, without those within another one, in order."""
+    """Entities: the outermost groups that have a name, in order."""
     entities: list[LabelledSpan] = []
     # outer groups first
     for first, end, tag in sorted(groups, key=lambda group: (group.first, -group.end)):

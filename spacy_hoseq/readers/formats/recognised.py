@@ -1,4 +1,4 @@
-"""The formats by their names, and the format of a file by its first lines."""
+"""Corpus formats by name, and the format of a file by its first lines."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -50,8 +50,8 @@ FORMATS: dict[str, Callable[[], Format]] = {
 
 
 def format_named(name: str) -> Format:
-    """The format of a short name, or of one in `spacy.registry.misc`. RAISES ValueError [HS161]: no
-    format has it."""
+    """The format with a short name, or with a name in `spacy.registry.misc`. RAISES ValueError
+    [HS161]: there is none."""
     # short names never change
     if name in FORMATS:
         return FORMATS[name]()
@@ -65,8 +65,8 @@ def format_named(name: str) -> Format:
 
 
 def recognised(path: Path, settings: Settings) -> str:
-    """The name of the format of a file, by its first lines. RAISES ValueError [HS085]: it is none of
-    the formats."""
+    """The name of the format of a file, by its first lines. RAISES ValueError [HS085]: no format
+    fits."""
     if path.suffix == ".spacy":
         do = "Train on it as it is"
         raise ValueError(Errors.HS085.format(path=path, seen="it has Docs already", do=do))
@@ -90,7 +90,7 @@ def recognised(path: Path, settings: Settings) -> str:
 
 
 def _text_formats(path: Path, texts: Sequence[str], settings: Settings) -> Iterator[str]:
-    """Formats that some lines of text may have, the surest first."""
+    """Formats that fit lines of text, the surest first."""
     first = texts[0]
     plain = [text for text in texts if not text.startswith(MAYBE_COMMENT)]
     if first.startswith(FIRST_LINE):
@@ -140,7 +140,7 @@ def _json_format(path: Path, settings: Settings) -> str:
 
 
 def _are_columns(texts: Sequence[str]) -> bool:
-    """Nearly all lines have two columns or more, and the same number of them."""
+    """True if nearly all lines have the same number of columns, two or more."""
     separator = "\t" if any("\t" in text for text in texts[:5]) else None
     widths = [len(text.split(separator)) for text in texts]
     usual = max(set(widths), key=widths.count)

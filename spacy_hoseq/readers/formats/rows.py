@@ -34,7 +34,7 @@ def is_row(value: Any) -> bool:
 
 
 def read_rows(path: Path, settings: Settings) -> Items:
-    """The sentences of each row, or a Problem. Rows with an error are Problems."""
+    """The sentences of each row. A row with an error is a Problem."""
     expected = "a row of `hoseq apply` with text, tokens and their offsets"
     return read_values(path, settings.encodings, lambda entry: _sentences(entry.value), expected)
 
@@ -70,16 +70,16 @@ def _sentence(row: dict[str, Any], pieces: list[Piece]) -> Sentence:
 
 
 def _column(pieces: list[Piece], key: str) -> list[str] | None:
-    """What the tokens have under a key; None if none has anything."""
+    """One attribute of the tokens; None if no token has it."""
     if not any(piece.get(key) for piece in pieces):
         return None
     return [str(piece.get(key) or "") for piece in pieces]
 
 
 def _pieces(text: str, tokens: list[dict[str, Any]]) -> list[Piece]:
-    """Tokens with their text and whether a space follows, and other white space. at: where the
-    token begins that it is, or stands behind. RAISES ValueError: tokens do not follow each other,
-    or words are between them."""
+    """Tokens and white space in order, with text and whether a space follows. at: start of the
+    token, or of the token before the white space. RAISES ValueError: tokens overlap or go
+    backwards, or words stand between them."""
     first = tokens[0]["start"] if tokens else len(text)
     if text[:first].strip():
         raise ValueError(text)
@@ -107,7 +107,8 @@ def _pieces(text: str, tokens: list[dict[str, Any]]) -> list[Piece]:
 def _spans(
     row: dict[str, Any], groups: Sequence[str], pieces: list[Piece]
 ) -> list[LabelledSpan] | None:
-    """Spans in one sentence, of the first of these groups that the row has; None if it has none."""
+    """The spans in one sentence, of the first group in the row; None if the row has no such
+    group."""
     spans = row.get("spans") or ()
     known = {span.get("group", "ents") for span in spans}
     group = next((group for group in groups if group in known), None)

@@ -16,7 +16,7 @@ def spacy_json_format() -> Format:
 
 
 def read_spacy_json(path: Path, settings: Settings) -> Items:
-    """The sentences of a file; or one Problem."""
+    """The sentences of a file, or one Problem."""
     texts: list[str] = []
     for line in read_lines(path, settings.encodings):
         if isinstance(line, Problem):

@@ -34,8 +34,8 @@ def table_format() -> Format:
 
 
 def header_of(line: str) -> dict[str, int]:
-    """Columns of a header, from 0, by what they hold; {} if it is none: it names words and something
-    else."""
+    """Columns of a header, from 0, by what they hold. {} = no header: it must name words and
+    something else."""
     places: dict[str, int] = {}
     for number, name in enumerate(next(csv.reader([line], delimiter=_delimiter_of(line)), [])):
         for kind, form in HEADER_NAMES.items():
@@ -83,8 +83,8 @@ def read_table(path: Path, settings: Settings) -> Items:
 
 
 def _rows(path: Path, encoding: str, delimiter: str) -> Iterator[Entry | Problem]:
-    """The rows of a file; a Problem for one with bytes or characters that are no text, or from
-    which on it cannot be read."""
+    """The rows of a file. A row that is not text is a Problem, and so is the place from which the
+    file cannot be read."""
     number = 0
     try:
         for entry in table_rows(path, open_bytes(path), encoding, delimiter, strict=False):
@@ -100,7 +100,7 @@ def _rows(path: Path, encoding: str, delimiter: str) -> Iterator[Entry | Problem
 
 
 def _groups(rows: Iterable[Entry | Problem], ids: list[int]) -> Iterator[list[Row | Problem]]:
-    """The rows of each sentence. ids: the columns that say which it is."""
+    """The rows of each sentence. ids: columns that identify the sentence."""
     group: list[Row | Problem] = []
     sentence = ""
     for row in rows:

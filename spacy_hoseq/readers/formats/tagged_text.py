@@ -47,7 +47,7 @@ def read_tagged_text(path: Path, settings: Settings) -> Items:
 
 
 def check_separator(separator: str) -> None:
-    """Check it. RAISES ValueError [HS027]: it is empty, or has spaces or a backslash."""
+    """RAISES ValueError [HS027]: the separator is empty, or has spaces or a backslash."""
     if not separator or re.search(r"[\s\\]", separator):
         expected = "one without spaces and backslashes"
         message = Errors.HS027.format(name="separator", value=repr(separator), expected=expected)
@@ -55,7 +55,7 @@ def check_separator(separator: str) -> None:
 
 
 def found_separator(texts: Sequence[str]) -> str:
-    """The separator that nearly all words of some lines have before a tag; "" = none of them."""
+    """The separator before the tag of nearly all words; "" = none."""
     words: list[str] = []
     for text in texts:
         if not MARKUP.fullmatch(text) and not RULE.fullmatch(text):
@@ -75,7 +75,7 @@ def is_bracketed(texts: Sequence[str]) -> bool:
 
 
 def _lines(path: Path, settings: Settings) -> Iterator[list[Line | Problem]]:
-    """Each line alone, without blank ones and markup."""
+    """Blocks of one line, without blank lines and markup."""
     for line in read_lines(path, settings.encodings):
         if isinstance(line, Problem) or (line.text.strip() and not MARKUP.fullmatch(line.text)):
             yield [line]
@@ -96,7 +96,7 @@ def _blocks(path: Path, settings: Settings) -> Iterator[list[Line | Problem]]:
 
 
 def _sentences(lines: Sequence[Line], separator: str, bracketed: bool) -> Iterator[Sentence]:
-    """Sentences of lines that belong together. RAISES Unreadable."""
+    """The sentences of a block. RAISES Unreadable."""
     rows: list[list[str]] = []
     for line in lines:
         for piece in re.split(r"[ \t]+", line.text.strip(" \t")):

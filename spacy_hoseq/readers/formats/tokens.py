@@ -69,13 +69,13 @@ def has_tokens(value: Any) -> bool:
 
 
 def _key(row: dict[str, Any], keys: Sequence[str]) -> str:
-    """The first of these keys that has a list; "" = none of them."""
+    """The first key with a list; "" = none."""
     return next((key for key in keys if isinstance(row.get(key), list)), "")
 
 
 def _column(row: dict[str, Any], key: str, names: dict[str, Sequence[str]]) -> list[Any] | None:
-    """The tags under a key. Numbers become names; None if they have none. RAISES IndexError: a
-    number beyond the names."""
+    """The tags under a key. Numbers become names; None if there are no names. RAISES IndexError: a
+    number has no name."""
     tags = row.get(key)
     if not key or not any(isinstance(tag, int) for tag in tags or ()):
         return tags

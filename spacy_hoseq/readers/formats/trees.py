@@ -122,7 +122,7 @@ def _pieces(lines: Iterable[Line | Problem]) -> Iterator[_Piece]:
 
 
 def _start_of(text: str) -> int:
-    """The place where the brackets of a line begin, behind markup; its end if there are none."""
+    """Where the brackets of a line begin, behind markup; its end if it has none."""
     if re.fullmatch(r"\s*(\*x\*|#).*", text):  # a comment
         return len(text)
     markup = re.match(r"\s*(<[^<>]*>\s*)+", text)
@@ -132,7 +132,7 @@ def _start_of(text: str) -> int:
 
 
 def _tree_at(pieces: Sequence[_Piece], start: int) -> tuple[Tree, int]:
-    """The tree that begins at a piece, and the piece behind it. RAISES Unreadable."""
+    """The tree that begins at a piece, and the place behind it. RAISES Unreadable."""
     # brackets that are open, the outermost first
     stack: list[_Open] = []
     for at in range(start, len(pieces)):
@@ -194,8 +194,8 @@ def _not_closed(stack: list[_Open], number: int, actual: str) -> Unreadable:
 
 
 def _next_tree(pieces: Sequence[_Piece], start: int) -> int:
-    """The place to go on after a problem: at a mark, or at a line that begins as the damaged tree
-    does. Other brackets at the beginning of a line may be constituents of it."""
+    """Where reading goes on after a problem: at a mark, or at a line that begins as the damaged
+    tree does. Other brackets at the beginning of a line may be constituents of it."""
     beginning = [piece.text for piece in pieces[start : start + 2]]
     if beginning[0] != "(":
         beginning = ["("]

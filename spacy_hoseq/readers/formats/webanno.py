@@ -39,7 +39,7 @@ def read_webanno(path: Path, settings: Settings) -> Items:
 
 
 def _layers(lines: Iterable[Line | Problem]) -> tuple[dict[str, int], int]:
-    """The column of each layer of spans, from 0, by the header; and the number of columns."""
+    """The columns of the layers of spans, from 0, and the number of columns."""
     # the feature that counts; in other layers the last one
     known = {"POS": "PosValue", "Lemma": "value", "NamedEntity": "value"}
     layers: dict[str, int] = {}
@@ -60,7 +60,7 @@ def _layers(lines: Iterable[Line | Problem]) -> tuple[dict[str, int], int]:
 
 
 def _sentence(lines: Sequence[Line], layers: dict[str, int], width: int) -> list[Sentence]:
-    """The one of a block. RAISES Unreadable."""
+    """The sentence of a block. RAISES Unreadable."""
     words: list[str] = []
     rows: list[list[str]] = []
     spaces: list[bool] = []
@@ -118,8 +118,8 @@ def _value(text: str) -> tuple[str, str]:
 
 
 def _entities(cells: list[str]) -> list[LabelledSpan]:
-    """`PER[1]` in several rows is one entity, `PER` is one of its own; several are separated by
-    "|"."""
+    """The entities of a column. `PER[1]` in several rows is one entity, `PER` is one by itself; "|"
+    separates several."""
     spans: dict[tuple[str, str], LabelledSpan] = {}
     for i, cell in enumerate(cells):
         for text in re.split(r"(?<!\\)\|", cell):
