@@ -54,6 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     tryfirst=True
 )  # before that of Hypothesis reads the seed; processes of xdist get the options
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes minutes; run by --slow")
     config.addinivalue_line(
         "markers", "long: takes longer than a newcomer waits for gladly; run by --all"
     )
@@ -117,9 +118,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not any(folder in FIRST for folder in item.nodeid.split("/")[:-1]))
-    if config.getoption("--all") or config.getoption("--slow"):
+    if config.getoption("--slow"):
         return
-    left_out = [item for item in items if item.get_closest_marker("long") is not None]
+    marks = ["slow"] if config.getoption("--all") else ["long", "slow"]
+    left_out = {item for item in items if any(map(item.get_closest_marker, marks))}
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item.get_closest_marker("long") is None]
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]

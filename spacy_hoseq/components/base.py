@@ -66,9 +66,14 @@ class SequenceComponent(SavedComponent):
         self._n_evaluated = 0
 
     def __reduce_ex__(self, protocol: object) -> Any:
-        """Copies, and other processes, make anew what is made of labels."""
-        self.labels_changed()
-        return super().__reduce_ex__(protocol)
+        """Copies, and other processes, compute anew what depends on labels. It is left out of a copy
+        of the attributes: another thread may be predicting."""
+        rebuild, arguments, state = super().__reduce_ex__(protocol)  # type: ignore[misc, call-arg]
+        *fields, _ = state  # of Cython's class; the attributes come last
+        attributes = dict(self.__dict__)
+        for name in self.made_of_labels:
+            attributes.pop(name, None)
+        return rebuild, arguments, (*fields, attributes)
 
     @property
     def labels(self) -> tuple[str, ...]:

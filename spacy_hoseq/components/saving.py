@@ -26,7 +26,7 @@ from thinc.api import Model
 
 from ..errors import Errors
 from ..layers.scorer import scorer_of
-from .tables import WordTables
+from .tables import WordTables, selected
 
 OF_TRAINING = ("labels", "tag_dictionary")  # parts of `cfg`; the others are settings of the config
 CONFORMAL = "conformal"  # part of `cfg`: what prediction sets need, after calibration
@@ -87,13 +87,14 @@ class SavedComponent(TrainablePipe):
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """The component as bytes, without the parts in `exclude`."""
+        model = self._model_to_bytes()
         parts: dict[str, Callable[[], bytes]] = {
             "cfg": lambda: srsly.json_dumps(self.cfg),
             "vocab": lambda: self.vocab.to_bytes(exclude=exclude),
-            "model": self._model_to_bytes,
+            "model": lambda: model,
         }
         if self._carries_tables:
-            parts["tables"] = self.tables.copy().to_bytes
+            parts["tables"] = self.tables.held.to_bytes
         return util.to_bytes(parts, exclude)
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
@@ -105,7 +106,7 @@ class SavedComponent(TrainablePipe):
             "model": lambda file: file.write_bytes(model),
         }
         if self._carries_tables:
-            parts["tables"] = self.tables.copy().to_disk
+            parts["tables"] = self.tables.held.to_disk
         util.to_disk(path, parts, exclude)
 
     def from_bytes(self: Component, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Component:
@@ -175,7 +176,7 @@ class SavedComponent(TrainablePipe):
         self.check_labels()  # the config may name another attribute than that of the training
 
     def _read_tables(self, tables: Lookups) -> None:
-        self.tables.join(tables, self.vocab.lookups)
+        self.tables.held = selected(tables, self.tables.names)
 
     def _find_tables(self, folder: Path) -> None:
         """folder: of the tables that the component carries. If there are none, they are those of
@@ -186,8 +187,11 @@ class SavedComponent(TrainablePipe):
             self._read_tables(Lookups().from_disk(folder))
 
     def _model_to_bytes(self) -> bytes:
+        if not self._carries_tables:
+            self.tables.share(self.vocab)
+        tables = self.tables.held if self._carries_tables else self.vocab.lookups
         model = self.model.to_bytes()
-        return srsly.msgpack_dumps({"model": model, "digest": self._digest(model)})
+        return srsly.msgpack_dumps({"model": model, "digest": self._digest(model, tables)})
 
     def _read_model(self, data: bytes) -> None:
         """RAISES ValueError: another digest."""
@@ -199,17 +203,23 @@ class SavedComponent(TrainablePipe):
             # version 1.0: the digest is the last entry of thinc's own map, and of all before it
             model = data
             signed = data[: -len(digest)]
-        if digest != self._digest(signed):
-            tables = ", ".join(sorted(self.tables.names)) or "none"
+        if not self.tables.held.tables:  # bytes of a pipeline: its vocabulary was read before
+            self._read_tables(self.vocab.lookups)
+        if digest != self._digest(signed, self.tables.held):
+            names = ", ".join(sorted(self.tables.names)) or "none"
             raise ValueError(
-                f"labels, tag dictionary, weights or tables of the vocabulary ({tables}) are missing, "
+                f"labels, tag dictionary, weights or tables of the vocabulary ({names}) are missing, "
                 "damaged or not of one training"
             )
         self.model.from_bytes(model)
+        self.tables.join(self.tables.held, self.vocab.lookups)
 
-    def _digest(self, model: bytes) -> bytes:
-        """SHA-256 of what gives the weights their meaning, and of the weights."""
-        meaning = json.dumps(self._meaning(), sort_keys=True)
+    def _digest(self, model: bytes, tables: Lookups) -> bytes:
+        """SHA-256 of what gives the weights their meaning, and of the weights. tables: those that
+        are saved with them."""
+        meaning = json.dumps(
+            {**self._meaning(), "tables": self.tables.digests(tables)}, sort_keys=True
+        )
         return hashlib.sha256(meaning.encode("ascii") + model).digest()
 
     def _meaning(self) -> dict[str, Any]:
@@ -221,5 +231,4 @@ class SavedComponent(TrainablePipe):
             **meaning,
             "columns": self.n_columns,
             CONFORMAL: conformal,
-            "tables": self.tables.digests(),
         }

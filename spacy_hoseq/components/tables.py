@@ -37,15 +37,6 @@ class WordTables:
         """Names of the tables on which features of the model depend."""
         return {table for node in self._model.walk() for table in node.attrs.get("tables", ())}
 
-    @property
-    def lookups(self) -> Lookups:
-        """Where features read."""
-        return self._vocab.lookups if self.own is None else self.own
-
-    def copy(self) -> Lookups:
-        """These tables alone, for a component that is saved with them."""
-        return selected(self.lookups, self.names)
-
     def begin(self) -> None:
         """Take the tables of the vocabulary for a training, whatever was held before."""
         self._read_from(None)
@@ -85,9 +76,9 @@ class WordTables:
             if extractor is not None:
                 extractor.own_tables = own
 
-    def digests(self) -> dict[str, str | None]:
-        """SHA-256 of each table, None for one that is missing."""
-        return {name: digest_of(self.lookups.get_table(name, None)) for name in self.names}
+    def digests(self, lookups: Lookups) -> dict[str, str | None]:
+        """SHA-256 of each table in these lookups, None for one that is missing."""
+        return {name: digest_of(lookups.get_table(name, None)) for name in self.names}
 
 
 def selected(lookups: Lookups, names: set[str]) -> Lookups:

@@ -55,6 +55,7 @@ def damaged(data, kind, others, rng):
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings(r"ignore:\[HW005\]")  # the lemmatizer alone
 @pytest.mark.parametrize("name", [*TRAINED, "cy"])
 def test_damaged_files(folder, tmp_path, name):
     rng = random.Random(name)

@@ -1,4 +1,5 @@
-"""A model's whole life, for every recipe: trained, continued, frozen, renamed, sourced, replaced, copied, packaged."""
+"""A model's whole life, for every recipe: trained, continued, frozen, renamed, sourced, replaced, copied, packaged.
+All of it: --slow."""
 
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from .test_factories import gold
 
 pytestmark = [quiet, pytest.mark.filterwarnings("ignore::UserWarning:spacy")]
 QUICK = ("tagger", "accurate", "pipeline")
-EVERY = [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in RECIPES]
+EVERY = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in RECIPES]
 
 
 def examples(nlp: Language, n: int = 3) -> list[Example]:
@@ -144,7 +145,7 @@ def test_packaged_pipelines_are_continued(tmp_path, name):
     assert annotated(loaded, frozen[:1]) == annotated(source, frozen[:1])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_packaged_and_installed(saved, tmp_path):  # noqa: F811
     """Every recipe as a wheel, which pip installs beside nothing but what it requires."""
     expected = {}

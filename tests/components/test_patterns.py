@@ -189,6 +189,7 @@ def test_table_goes_with_the_weights(tmp_path):
 def test_two_that_were_trained_apart_have_tables_of_their_own(tmp_path):
     first, second = tagger(6, 5), tagger(4, 5)
     first.add_pipe("hoseq_tagger", "other", source=second)
+    first("the run")
     assert (
         first.get_pipe("other").model.layers[0].attrs["features"].extractor.own_tables is not None
     )

@@ -59,6 +59,10 @@ def test_every_declared_name_is_found():
         if group != "spacy_cli"
         for name, target in names.items()
     }
+    # (spaCy wraps a component that is a function)
+    expected["factories hoseq_merge_noun_chunks"] = (
+        "spacy.language:Language.component.<locals>.add_component.<locals>.factory_func"
+    )
     assert json.loads(result.stdout) == expected
 
 

@@ -222,7 +222,7 @@ def test_models_of_version_1_0_can_be_read():
     pipe = tagger_of(ready())
     model = pipe.model.to_bytes()
     body = bytes([model[0] + 1]) + model[1:] + b"\xa6digest\xc4\x20"
-    data = body + pipe._digest(body)
+    data = body + pipe._digest(body, pipe.vocab.lookups)
     fresh = tagger_of(blank())
     fresh.from_bytes(pipe.to_bytes(exclude=["vocab"]))
     fresh._read_model(data)

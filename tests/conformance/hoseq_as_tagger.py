@@ -19,15 +19,12 @@ from spacy.language import Language
 from spacy.util import registry
 from thinc.api import Config, Model
 
-from spacy_hoseq.components import bidirectional_tagger
 from spacy_hoseq.components.bidirectional_tagger import HoseqBidirectionalTagger
 from spacy_hoseq.components.factories import make_hoseq_bidirectional_tagger, make_hoseq_tagger
 from spacy_hoseq.components.tagger import HoseqTagger
 from spacy_hoseq.layers.neural import Tok2VecLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.learning.adagrad import AdaGrad
-
-bidirectional_tagger.LEARN_RATE = 2.0  # spaCy's tests give it few updates
 
 
 @functools.wraps(make_hoseq_tagger)
@@ -68,13 +65,19 @@ def count_taggers(component: Any) -> None:
     def counting_init(self: Any, *args: Any, **settings: Any) -> None:
         hooks.made += 1
         plain_init(self, *args, **settings)
+        if isinstance(self, HoseqBidirectionalTagger):  # spaCy's tests give it few updates
+            self._rule["learn_rate"] = 2.0
+            self._configure_layer(seed=0)
 
     component.__init__ = counting_init
 
 
 def pytest_configure() -> None:
     meta = Language.get_factory_meta(hooks.asked["factory"])
-    defaults = Config(meta.default_config).merge(hooks.asked["settings"])
+    defaults = Config(meta.default_config)
+    if "objective" in defaults:
+        defaults["objective"] = "max_margin"  # spaCy's tests wait for a loss of zero
+    defaults = defaults.merge(hooks.asked["settings"])
     Language.set_factory_meta("tagger", replace(meta, factory="tagger", default_config=defaults))
     registry.factories.register("tagger", func=FACTORIES[hooks.asked["factory"]][0])
     for component in (HoseqTagger, HoseqBidirectionalTagger):

@@ -13,7 +13,8 @@ from spacy.vocab import Vocab
 from typer.testing import CliRunner
 
 import spacy_hoseq.cli  # noqa: F401 (adds its commands to spaCy's)
-from spacy_hoseq.patterns.chinese import FOLDER, chinese_pos_rules
+from spacy_hoseq import patterns
+from spacy_hoseq.patterns.chinese import chinese_pos_rules
 
 from ..repository import call, script, tagged_docs, tagged_file
 
@@ -69,7 +70,9 @@ def test_rules_are_counted_within_sentences(tmp_path):
 
 @pytest.mark.parametrize("tag_set", CORPORA)
 def test_rule_files_are_as_the_script_writes_them(tag_set):
-    text = (FOLDER / f"chinese_pos_rules_{tag_set}.json").read_text(encoding="utf8")
+    text = (Path(patterns.__file__).parent / f"chinese_pos_rules_{tag_set}.json").read_text(
+        encoding="utf8"
+    )
     assert script("treebanks/count_rules").one_key_a_line(json.loads(text)) == text
 
 
