@@ -103,10 +103,9 @@ def test_config_is_complete_and_can_be_made(file, request):
         if "source" not in config["components"][name]:
             assert nlp.get_pipe_config(name) == config["components"][name]
     found = filled.config.interpolate()
-    for section in ("nlp", "initialize"):
-        assert found[section] == config[section], section
-    for name, block in config["corpora"].items():  # spaCy fills in defaults of readers
-        assert {**found["corpora"][name], **block} == found["corpora"][name]
+    if file not in COMPONENT:  # those leave out defaults of registered functions
+        for section in ("nlp", "initialize", "corpora"):
+            assert found[section] == config[section], section
     assert found["training"].keys() == config["training"].keys()
     training = spacy.registry.resolve({"training": config["training"]})["training"]
     assert callable(training["optimizer"]) and callable(training["batcher"])
