@@ -56,7 +56,7 @@ CONTENTS = {
         "reference/errors",
         "reference/api/index",
     ],
-    "How it works inside": ["architecture", "algorithms"],
+    "How it works inside": ["architecture", "algorithms", "patterns-way"],
     "The papers": [
         "papers",
         "papers/easiest-first",

@@ -40,7 +40,7 @@ def examples(nlp, n, seed):
 def tagger(n_updates=6, **settings):
     """A pipeline, and its training examples."""
     nlp = spacy.blank("xx")
-    nlp.add_pipe("hoseq_tagger", config=settings)
+    nlp.add_pipe("hoseq_tagger", config={"objective": "max_margin", **settings})
     train = examples(nlp, 40, 0)
     optimizer = nlp.initialize(lambda: train)
     for _ in range(n_updates):
