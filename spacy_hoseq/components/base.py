@@ -65,10 +65,11 @@ class SequenceComponent(SavedComponent):
         self._n_updates = 0  # in this process, and how many of them had been at the last `score`
         self._n_evaluated = 0
 
-    def __reduce_ex__(self, protocol: object) -> Any:
+    def __reduce_ex__(self, protocol: Any) -> Any:
         """Copies, and other processes, compute anew what depends on labels. It is left out of a copy
         of the attributes: another thread may be predicting."""
-        rebuild, arguments, state = super().__reduce_ex__(protocol)  # type: ignore[misc, call-arg]
+        reduce: Callable[[Any], Any] = super().__reduce_ex__
+        rebuild, arguments, state = reduce(protocol)
         *fields, _ = state  # of Cython's class; the attributes come last
         attributes = dict(self.__dict__)
         for name in self.made_of_labels:
