@@ -12,9 +12,8 @@ from spacy_hoseq.decoders.problem import Configurations, Fired, PatternTrie, Pot
 Pattern = tuple[int, ...]
 WeightedPattern = tuple[Pattern, float]
 FiredPattern = tuple[int, Pattern, float]  # token of its last label, pattern, weight
-Configuration = tuple[
-    int, tuple[frozenset[int], ...], float
-]  # token of its first label, sets of labels, weight
+# token of its first label, sets of labels, weight
+Configuration = tuple[int, tuple[frozenset[int], ...], float]
 
 
 class PatternScores(NamedTuple):

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 
 UPSTREAM = "components.hoseq_chunker.model.emissions.second.upstream"
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # of a recipe: with these settings
-    "pipeline-joint": ("pipeline", {f"{UPSTREAM}.grad_factor": 1.0}),
+    "pipeline-joint": ("pipeline", {f"{UPSTREAM}.grad_factor": 1.0})
 }
 
 
@@ -73,9 +73,8 @@ def script(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name.replace("/", "_"), path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    with mock.patch.object(
-        sys, "path", [str(path.parent), *sys.path]
-    ):  # some import another one beside them
+    # some import another one beside them
+    with mock.patch.object(sys, "path", [str(path.parent), *sys.path]):
         spec.loader.exec_module(module)
     return module
 

@@ -83,7 +83,7 @@ class Function:
 def sources() -> list[Source]:
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        text = path.read_text(encoding="utf8")
+        text = path.read_text("utf8")
         found.append(Source(path.relative_to(PACKAGE).as_posix(), text, ast.parse(text)))
     return found
 

@@ -72,9 +72,8 @@ def cases(
         weights, fired_weights = np.round(weights), np.round(fired_weights)
     if forbidden and draw(st.booleans()):
         trans[rng.random(trans.shape) < 0.25] = NO_LABEL
-    fired_tokens = rng.choice(
-        rng.integers(0, n_tokens, 3), len(at_positions)
-    ).tolist()  # some at the same token
+    # some at the same token
+    fired_tokens = rng.choice(rng.integers(0, n_tokens, 3), len(at_positions)).tolist()
     return Case(
         scores.astype(dtype),
         trans.astype(dtype),

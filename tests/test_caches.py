@@ -65,7 +65,7 @@ def test_a_property_is_computed_once_for_each_object():
 def test_no_module_takes_the_property_that_locks():
     """`functools.cached_property` does before Python 3.12."""
     package = Path(spacy_hoseq.__file__).parent
-    sources = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
+    sources = "\n".join(path.read_text("utf8") for path in package.rglob("*.py"))
     assert not re.findall(r"^from functools import.*cached_property", sources, re.M)
 
 

@@ -12,7 +12,7 @@ TESTS = Path(__file__).parent
 
 def text_of(folder, *without):
     return "\n".join(
-        p.read_text(encoding="utf8") for p in sorted(folder.rglob("*.py")) if p.name not in without
+        p.read_text("utf8") for p in sorted(folder.rglob("*.py")) if p.name not in without
     )
 
 
@@ -74,6 +74,6 @@ def test_no_message_is_raised_without_a_code():
 
 
 def test_every_code_has_one_message():
-    text = (PACKAGE / "errors.py").read_text(encoding="utf8")
+    text = (PACKAGE / "errors.py").read_text("utf8")
     defined = re.findall(r"^    (H[SW]\d{3}) =", text, flags=re.MULTILINE)
     assert sorted(defined) == CODES

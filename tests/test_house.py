@@ -47,8 +47,8 @@ def offences_in(source) -> Iterator[tuple[int, str]]:
         if isinstance(called, ast.Name) and called.id in NEVER:
             if called.id != "print" or not source.name.startswith("cli/"):
                 yield node.lineno, called.id
+        # of a flat array it is quick since NumPy 1.25
         if isinstance(called, ast.Attribute) and ast.unparse(called) == "np.add.at":
-            # of a flat array it is quick since NumPy 1.25
             if not source.text.splitlines()[node.lineno - 1].endswith("# flat"):
                 yield node.lineno, "np.add.at, ten times as slow as np.add.reduceat"
         if isinstance(node, (ast.Import, ast.ImportFrom)):

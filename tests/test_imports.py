@@ -86,7 +86,7 @@ def imports(path):
 
 def _imports(path):
     _, parts = place(path)
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+    for node in ast.walk(ast.parse(path.read_text("utf8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level:

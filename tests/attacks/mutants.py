@@ -86,16 +86,16 @@ def copied(folder: Path) -> Path:
 def outcome_of(mutant: Mutant, copy: Path) -> str:
     """ "quick" or "all", the tests that find it; "missed"; "gone": the place is not there any more."""
     path = copy / mutant.path
-    text = path.read_text(encoding="utf8") if path.exists() else ""
+    text = path.read_text("utf8") if path.exists() else ""
     if text.count(mutant.before) != 1:
         return "gone"
-    path.write_text(text.replace(mutant.before, mutant.after), encoding="utf8")
+    path.write_text(text.replace(mutant.before, mutant.after), "utf8")
     try:
         if fails(mutant, copy):
             return "quick"
         return "all" if fails(mutant, copy, "--all") else "missed"
     finally:
-        path.write_text(text, encoding="utf8")
+        path.write_text(text, "utf8")
 
 
 def fails(mutant: Mutant, copy: Path, *options: str) -> bool:

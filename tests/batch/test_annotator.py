@@ -188,10 +188,7 @@ def test_any_pipeline_of_spacy(tmp_path):
         row = annotate(table(["The old ferry, each day"])).to_pylist()[0]
         assert [
             (s["start"], s["end"], s["label"], s["group"], s["prob"]) for s in row["spans"]
-        ] == [
-            (4, 13, "X", "ents", None),
-            (20, 23, "Y", "ents", None),
-        ]
+        ] == [(4, 13, "X", "ents", None), (20, 23, "Y", "ents", None)]
         assert row["sentences"] is None and {token["tag"] for token in row["tokens"]} == {None}
     by_token = Annotator(tmp_path / "model", flat=True)(table(["The old ferry"]))
     assert by_token["tag_prob"].null_count == 3, "not asked for by name"
@@ -300,7 +297,7 @@ def test_outputs_and_pipelines_that_do_not_exist(tmp_path):
     with pytest.raises(ValueError, match='HS161.*"tags".*Known: word'):
         Annotator("en", outputs=["tags"])
     (tmp_path / "damaged").mkdir()
-    (tmp_path / "damaged" / "meta.json").write_text("{", encoding="utf8")
+    (tmp_path / "damaged" / "meta.json").write_text("{", "utf8")
     for source in ("nowhere", tmp_path, tmp_path / "damaged"):
         with pytest.raises(ValueError, match="HS130"):
             Annotator(source)

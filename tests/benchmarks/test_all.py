@@ -15,9 +15,7 @@ def marked():
     """(name, text) of all tables between marks."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [
-        found
-        for page in pages
-        for found in re.findall(MARKED, page.read_text(encoding="utf8"), re.DOTALL)
+        found for page in pages for found in re.findall(MARKED, page.read_text("utf8"), re.DOTALL)
     ]
 
 
@@ -40,7 +38,7 @@ def test_commands_exist(benchmarks):
             assert command.startswith("python -m "), command
             module, *words = command.split()[2:]
             if module.startswith("benchmarks."):
-                source = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf8")
+                source = (ROOT / f"{module.replace('.', '/')}.py").read_text("utf8")
                 options = re.findall(r"--([a-z-]+)", command)
                 assert all(
                     re.search(rf"\b{option.replace('-', '_')}: ", source) for option in options
@@ -86,7 +84,7 @@ def test_goes_on_where_it_stopped(benchmarks, tmp_path, monkeypatch):
 
 def test_claims_name_steps_and_commands(benchmarks):
     """What is not a command by itself is a step of all.yml, and each step with a table on its pages stands there."""
-    page = (ROOT / "docs" / "measurements" / "index.md").read_text(encoding="utf8")
+    page = (ROOT / "docs" / "measurements" / "index.md").read_text("utf8")
     rows = page.partition("\n## Claims\n")[2].split("\n| ")[3:]
     named = {name for row in rows for name in re.findall(r"`([\w-]+)`", row.split(" | ")[1])}
     steps = benchmarks("page").STEPS

@@ -13,7 +13,7 @@ def conll(folder, n, dev=0):
     """CoNLL-2000 of n sentences, each of one word of its own, and another part of `dev` sentences."""
     for name, first, end in (("train.txt", 0, n), ("dev.txt", n, n + dev)):
         text = "".join(f"word{i} NN B-NP\n\n" for i in range(first, end))
-        (folder / name).write_text(text, encoding="utf8")
+        (folder / name).write_text(text, "utf8")
     return folder
 
 

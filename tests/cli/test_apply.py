@@ -141,7 +141,7 @@ def test_what_is_refused(tmp_path):
 
 @pytest.mark.parametrize("text", ["def\n", "1 / 0\n", "import no_such_module\n"])
 def test_code_that_does_not_run(text, tmp_path):
-    (tmp_path / "code.py").write_text(text, encoding="utf8")
+    (tmp_path / "code.py").write_text(text, "utf8")
     path = texts_file(tmp_path / "in.jsonl", TEXTS[:1])
     code, output = run("en", path, "-o", tmp_path / "out", "--code", tmp_path / "code.py")
     assert code == 1 and "[HS172]" in output and "code.py" in output

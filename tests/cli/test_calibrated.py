@@ -27,9 +27,9 @@ def model(request, tmp_path_factory):
     nlp = chunker_helpers.trained("marginals", 2)
     path = tmp_path_factory.mktemp("model") / request.param
     nlp.to_disk(path)
-    config = (path / "config.cfg").read_text(encoding="utf8")
+    config = (path / "config.cfg").read_text("utf8")
     replaced = re.sub(r'objective = "\w+"', f'objective = "{request.param}"', config)
-    (path / "config.cfg").write_text(replaced, encoding="utf8")
+    (path / "config.cfg").write_text(replaced, "utf8")
     return path
 
 
@@ -59,7 +59,7 @@ def test_in_the_terminal(model):
 def test_on_a_page(model, tmp_path):
     for command, marks in ("tag", ['marked = ["tag"']), ("explain", ['marked = ["tag"']):
         run(command, model, TEXT, "-o", tmp_path / command)
-        page = (tmp_path / command).read_text(encoding="utf8")
+        page = (tmp_path / command).read_text("utf8")
         check(model, page, 2)
         assert all((mark in page) == (model.name == "max_margin") for mark in marks)
 
@@ -77,7 +77,7 @@ def test_explained(model):
 )
 def test_applied(model, tmp_path, fields, n):
     pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
-    (tmp_path / "in.txt").write_text(TEXT, encoding="utf8")
+    (tmp_path / "in.txt").write_text(TEXT, "utf8")
     for output, name in (("-", "jsonl"), (tmp_path / "out", "parquet")):
         check(
             model,
@@ -120,7 +120,7 @@ def test_in_a_notebook(model):
 
 @pytest.mark.parametrize("ending, n", [(".svg", 1), (".html", 2)])
 def test_pictures_of_the_demo(model, tmp_path, monkeypatch, ending, n):
-    (tmp_path / "in.txt").write_text(TEXT, encoding="utf8")
+    (tmp_path / "in.txt").write_text(TEXT, "utf8")
     script = ROOT / "experiments" / "common" / "draw.py"
     monkeypatch.setattr(
         sys, "argv", [str(script), *(str(path) for path in (model, tmp_path / "in.txt"))]
@@ -129,7 +129,7 @@ def test_pictures_of_the_demo(model, tmp_path, monkeypatch, ending, n):
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(script), run_name="__main__")
     assert ended.value.code in (0, None)
-    written = (tmp_path / f"out{ending}").read_text(encoding="utf8")
+    written = (tmp_path / f"out{ending}").read_text("utf8")
     check(model, re.sub(r"</text>\s*<text[^>]*>", " ", written), n)
 
 

@@ -22,7 +22,7 @@ def run(*arguments):
 @pytest.fixture
 def text(tmp_path):
     path = tmp_path / "raw.txt"
-    path.write_text("\n".join(LINES) + "\n\nrare\n", encoding="utf8")
+    path.write_text("\n".join(LINES) + "\n\nrare\n", "utf8")
     return path
 
 
@@ -30,7 +30,7 @@ def test_clusters_are_a_table_of_word_classes(text, tmp_path):
     output = tmp_path / "new" / "clusters.tsv"
     code, said = run(text, "-o", output, "-n", 4)
     assert code == 0 and "7 words in 4 clusters" in said, said
-    rows = dict(line.split("\t") for line in output.read_text(encoding="utf8").splitlines())
+    rows = dict(line.split("\t") for line in output.read_text("utf8").splitlines())
     assert set(rows) == {"the", "a", "dog", "cat", "runs", "sleeps", "."}
     assert rows["the"] == rows["a"] and rows["dog"] == rows["cat"]
     assert rows["runs"] == rows["sleeps"]
@@ -66,9 +66,9 @@ def test_same_bytes_from_every_kind_of_file(text, tmp_path):
 
 def test_tokenizer_of_a_pipeline(tmp_path):
     path, output = tmp_path / "zh.txt", tmp_path / "clusters.tsv"
-    path.write_text("他们研究语言\n" * 3, encoding="utf8")
+    path.write_text("他们研究语言\n" * 3, "utf8")
     assert run(path, "-o", output, "-m", "zh", "-n", 2)[0] == 0
-    assert {line.split("\t")[0] for line in output.read_text(encoding="utf8").splitlines()} == {
+    assert {line.split("\t")[0] for line in output.read_text("utf8").splitlines()} == {
         "他们",
         "研究",
         "语言",

@@ -41,7 +41,7 @@ def test_what_cannot_be_done(tmp_path):
     code, output = run("find-errors", "no-such-recipe", corpus, "-o", tmp_path / "out")
     assert code == 1 and "[HS161]" in output
     for number, text in enumerate(["", "[nlp]\npipeline = []\n", '[nlp]\nlang = "qq"\n']):
-        (tmp_path / f"{number}.cfg").write_text(text, encoding="utf8")
+        (tmp_path / f"{number}.cfg").write_text(text, "utf8")
         code, output = run(
             "find-errors", tmp_path / f"{number}.cfg", corpus, "-o", tmp_path / "out"
         )
@@ -89,7 +89,7 @@ def test_a_broken_config(text, said, tmp_path):
     """Its file is named."""
     path = tmp_path / "broken.cfg"
     if text is not None:
-        path.write_text(text, encoding="utf8")
+        path.write_text(text, "utf8")
     corpus = corpus_file(tmp_path / "corpus.spacy", sentences()[:4])
     code, output = run("find-errors", path, corpus, "-o", tmp_path / "out", "-k", "2")
     assert code == 1 and said.format(path=path).replace(" ", "") in output.replace(" ", ""), output

@@ -26,7 +26,7 @@ def test_standard_output_has_the_config_and_nothing_else(where):
 def test_file(tmp_path):
     path = tmp_path / "config.cfg"
     code, output = run("tagger", "--lang", "de", "-o", path)
-    assert code == 0 and path.read_text(encoding="utf8") == recipe("tagger", "de")
+    assert code == 0 and path.read_text("utf8") == recipe("tagger", "de")
     assert f"python -m spacy train {path} --paths.train TRAIN.spacy --paths.dev DEV.spacy" in output
 
 

@@ -39,9 +39,9 @@ def inputs(tmp_path_factory):
         folder / "corpus.spacy"
     )
     srsly.write_jsonl(folder / "pool.jsonl", [{"text": text} for text in TEXTS])
-    (folder / "pool.txt").write_text("\n".join(TEXTS), encoding="utf8")
+    (folder / "pool.txt").write_text("\n".join(TEXTS), "utf8")
     sentences = ("\n".join(f"{word} X O" for word in text.split()) for text in TEXTS)
-    (folder / "corpus.conll").write_text("\n\n".join(sentences) + "\n", encoding="utf8")
+    (folder / "corpus.conll").write_text("\n\n".join(sentences) + "\n", "utf8")
     return folder
 
 

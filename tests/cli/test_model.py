@@ -62,7 +62,7 @@ def place(site, tmp_path, monkeypatch):
     """An empty folder with texts and a corpus, where the package is installed."""
     monkeypatch.syspath_prepend(site)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "texts.txt").write_text("Die hond sien die kat .\n", encoding="utf8")
+    (tmp_path / "texts.txt").write_text("Die hond sien die kat .\n", "utf8")
     docs = []
     for words, tags in CORPUS[:3]:
         pos = ["NOUN" if tag == "N" else "X" for tag in tags.split()]
@@ -150,11 +150,11 @@ def test_names_of_components_that_lead_elsewhere(component, site, place):
     """A component is saved, and drawn, in a file of its name."""
     model = shutil.copytree(site / "xx_tiny" / "xx_tiny-1.0", place / "a" / "b" / "model")
     shutil.copytree(model / "hoseq_tagger", model / component, dirs_exist_ok=True)
-    config = (model / "config.cfg").read_text(encoding="utf8")
+    config = (model / "config.cfg").read_text("utf8")
     quoted = component.replace("\\", "\\\\")
     config = config.replace('["hoseq_tagger"]', f'["{quoted}"]')
     config = config.replace("[components.hoseq_tagger", f"[components.{component}")
-    (model / "config.cfg").write_text(config, encoding="utf8")
+    (model / "config.cfg").write_text(config, "utf8")
     before = set(place.rglob("*"))
     code, output = run("calibrate", str(model), "dev.spacy", "-o", "out", "--picture", "out/x/y")
     assert code == 1 and "[HS133]" in output, output

@@ -77,19 +77,19 @@ def test_nothing_is_replaced_without_force(name, tmp_path):
     package = f"en_hoseq_sm-{load_meta(embedded_path('en') / 'meta.json')['version']}/meta.json"
     earlier = tmp_path / path.replace("$package", package)
     earlier.parent.mkdir(parents=True, exist_ok=True)
-    earlier.write_text("earlier", encoding="utf8")
+    earlier.write_text("earlier", "utf8")
     (tmp_path / "dev").touch()
     (tmp_path / "model").mkdir()
     told = [word.replace("$", f"{tmp_path}/") for word in words]
     code, output = hoseq(name, *told)
     assert code == 1 and re.search(r"\[HS11[35]\]", output), output
-    assert earlier.read_text(encoding="utf8") == "earlier"
+    assert earlier.read_text("utf8") == "earlier"
     assert {file for file in tmp_path.rglob("*") if file.is_file()} == {earlier, tmp_path / "dev"}
 
 
 @pytest.mark.parametrize("name", WRITES)
 def test_an_output_below_a_file_is_refused_before_any_work(name, tmp_path):
-    (tmp_path / "dev").write_text("no text", encoding="utf8")
+    (tmp_path / "dev").write_text("no text", "utf8")
     (tmp_path / "model").mkdir()
     below = tmp_path / "dev" / "new" / "x.spacy"
     words = [
@@ -106,7 +106,7 @@ def test_errors_of_code_are_told(command, text, tmp_path):
     """As `apply` does: with the file, and the kind of the error."""
     path = tmp_path / "code.py"
     if text is not None:
-        path.write_text(text, encoding="utf8")
+        path.write_text(text, "utf8")
     (tmp_path / "model").mkdir()
     (tmp_path / "dev.spacy").touch()
     rest = {

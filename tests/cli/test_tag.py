@@ -48,7 +48,7 @@ def test_a_text():
 
 
 def test_the_readme_shows_what_is_printed():
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf8")
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf8")
     shown = re.search(r'hoseq tag "(.+?)"\n```\n\n```text\n(.+?)```', readme, re.DOTALL)
     printed = [line.rstrip() for line in tagged(shown[1]).output.strip().splitlines()]
     assert shown[2].splitlines() == printed[: printed.index("")]
@@ -57,7 +57,7 @@ def test_the_readme_shows_what_is_printed():
 @pytest.mark.long
 def test_file_and_standard_input(tmp_path):
     path = tmp_path / "text.txt"
-    path.write_text(TEXT, encoding="utf8")
+    path.write_text(TEXT, "utf8")
     expected = rows(tagged(TEXT).output)
     assert rows(tagged(str(path)).output) == rows(tagged("-", input=TEXT).output) == expected
 
@@ -88,7 +88,7 @@ def test_what_is_no_text(case, command):
 def test_page(tmp_path):
     page = tmp_path / "page.html"
     assert tagged("Is <script>alert(1)</script> a word?", "--output", str(page)).exit_code == 0
-    html = page.read_text(encoding="utf8")
+    html = page.read_text("utf8")
     assert html.count("<script") == 2 and "&lt;" in html
     assert "http" not in html
 
@@ -155,7 +155,7 @@ def test_package(tmp_path):
     assert done.stdout.rstrip().endswith(f"Next: pip install {made}"), "not the other wheel"
     (folder,) = tmp_path.glob("en_hoseq_sm-*/en_hoseq_sm/en_hoseq_sm-*")
     assert [token.tag_ for token in spacy.load(folder)("We tag it.")] == ["PRP", "VBP", "PRP", "."]
-    setup = (folder.parents[1] / "meta.json").read_text(encoding="utf8")
+    setup = (folder.parents[1] / "meta.json").read_text("utf8")
     assert "spacy" in setup
 
 

@@ -35,8 +35,8 @@ def made(tmp_path_factory):
     """The output folder, and what was printed."""
     path = tmp_path_factory.mktemp("treebank")
     tiny.write(path / "UD_English-Tiny")
-    (path / "raw.txt").write_text("The dog sees. The ponies went.\n" * 20, encoding="utf8")
-    (path / "lemmas.tsv").write_text("mice\tmouse\n", encoding="utf8")
+    (path / "raw.txt").write_text("The dog sees. The ponies went.\n" * 20, "utf8")
+    (path / "lemmas.tsv").write_text("mice\tmouse\n", "utf8")
     few_updates(
         path / "en-training",
         Lexicons(path / "en-training" / "clusters.tsv", None, path / "lemmas.tsv"),
@@ -65,9 +65,9 @@ def test_card(made):
     meta = srsly.read_json(folder / "meta.json")
     assert meta["license"] == meta["sources"][0]["license"] == "CC0 1.0"
     assert meta["performance"]["lemma_acc"] == 1.0
-    card = (folder / "README.md").read_text(encoding="utf8")
+    card = (folder / "README.md").read_text("utf8")
     assert "UD_English-Tiny" in card and "| lemmas | 100.0 |" in card and "500 words" in card
-    licence = (folder / "LICENSE").read_text(encoding="utf8")
+    licence = (folder / "LICENSE").read_text("utf8")
     assert "en_hoseq is licensed under CC0 1.0" in licence
     assert "UD_English-Tiny (Nobody, In Particular)" in licence
     written = "sentences, tags (XPOS), parts of speech (UPOS), features, lemmas"
@@ -106,7 +106,7 @@ def test_goes_on(made, monkeypatch):
 def test_what_is_missing(tmp_path):
     code, output = run(tmp_path, "-o", tmp_path / "en")
     assert code == 1 and "HS074" in output
-    (tmp_path / "small.tsv").write_text("word\n", encoding="utf8")
+    (tmp_path / "small.tsv").write_text("word\n", "utf8")
     tiny.write(tmp_path / "small", train=5, dev=0, test=0)
     code, output = run(tmp_path / "small", "-o", tmp_path / "en")
     assert code == 1 and "HS191" in output

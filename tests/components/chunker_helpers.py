@@ -52,10 +52,7 @@ def listening_model(words=TEMPLATES, templates=UPSTREAM, patterns=None, **settin
 
 ONLY_LABELS = {"words": ["bias"], "templates": ["upstream[-1..1]", "upstream[-1]+upstream[0]"]}
 PATH = "model.emissions.second.upstream"  # of the listener in the config
-KINDS = {
-    "marginals": listening_model(grad_factor=0.0),
-    "joint": listening_model(),
-}
+KINDS = {"marginals": listening_model(grad_factor=0.0), "joint": listening_model()}
 MODELS = {
     "words": tagger_model(),
     "patterns": tagger_model(patterns=FREQUENT),
@@ -145,9 +142,8 @@ def with_random_weights(nlp, seed=0, scale=1.0):
     for _, component in nlp.pipeline:
         for shim in weights_in(component.model):
             for name, old in list(shim.parameters.items()):
-                values = rng.normal(scale=scale, size=old.shape).astype(
-                    np.float16
-                )  # as they are saved
+                # as they are saved
+                values = rng.normal(scale=scale, size=old.shape).astype(np.float16)
                 values = (np.abs(values) if old.nonnegative else values).astype(old.values.dtype)
                 if name == "table":
                     values[-1:] = 0  # the row of no feature

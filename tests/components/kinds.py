@@ -147,7 +147,7 @@ KINDS = [
 
 
 def sentences_of(path: Path, n: int) -> list[list[list[str]]]:
-    blocks = path.read_text(encoding="utf8").strip().split("\n\n")[:n]
+    blocks = path.read_text("utf8").strip().split("\n\n")[:n]
     return [[line.split(" ") for line in block.split("\n")] for block in blocks]
 
 

@@ -5,16 +5,7 @@ import spacy
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from .helpers import (
-    CORPUS,
-    blank,
-    doc_of,
-    examples_of,
-    reloaded,
-    sparse,
-    tagger_model,
-    tagger_of,
-)
+from .helpers import CORPUS, blank, doc_of, examples_of, reloaded, sparse, tagger_model, tagger_of
 
 POS = {"D": "DET", "A": "ADJ", "N": "NOUN", "V": "VERB", "R": "ADV", ".": "PUNCT"}
 

@@ -45,10 +45,8 @@ def test_preset_tags_stay_and_constrain_their_neighbours(strategy):
         model=local(["lower[0]", "label[-1]", "label[1]"], order=1),
     )
     hears = {"left_to_right": ["B _", "A _"], "right_to_left": ["_ A", "_ B"], "easiest_last": []}
-    hears["full_bidirectional"] = [
-        "A _",
-        "_ A",
-    ]  # the end of the sentence can tell more than a neighbour
+    # the end of the sentence can tell more than a neighbour
+    hears["full_bidirectional"] = ["A _", "_ A"]
     for given, expected in [("B _", "B A"), ("A _", "A B"), ("_ A", "B A"), ("_ B", "A B")]:
         found = [t.tag_ for t in tagger_of(nlp)(with_gaps(nlp, "x x", given))]
         assert given in (f"{found[0]} _", f"_ {found[1]}")

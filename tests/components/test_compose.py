@@ -107,7 +107,7 @@ def _reloaded(nlp, path):
 def with_classes(folder, name):
     """A tagger that knows words by the class {name} alone."""
     path = folder / f"{name}.tsv"
-    path.write_text(f"a\t{name}\nb\t\n", encoding="utf8")
+    path.write_text(f"a\t{name}\nb\t\n", "utf8")
     nlp = spacy.blank("xx")
     emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["word_class1[0]"]}
     nlp.add_pipe("hoseq_tagger", name, config={"model": {"emissions": emissions}})

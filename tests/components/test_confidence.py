@@ -135,9 +135,8 @@ def assert_drawn_from(drawn, expected):
     counts = Counter(map(tuple, drawn))
     assert set(counts) <= set(expected)
     for labels, p in expected.items():
-        assert abs(counts[labels] - n * p) < 5 * np.sqrt(n * p * (1 - p)) + 5, (
-            labels
-        )  # rare ones have a long tail
+        # rare ones have a long tail
+        assert abs(counts[labels] - n * p) < 5 * np.sqrt(n * p * (1 - p)) + 5, labels
     assert len(counts) > 1
 
 

@@ -286,9 +286,8 @@ def test_labels_that_are_put_are_gold(kind, nlp):
     permitted = pipe.gold([Example(nlp.make_doc(WHITE), empty)])
     best = pipe.read([nlp.make_doc(WHITE)]).best
     assert permitted[np.arange(len(best)), best].all()
-    assert (
-        kind.place == "lemma" or (permitted.sum(axis=1) == 1).all()
-    )  # several scripts make one lemma
+    # several scripts make one lemma
+    assert kind.place == "lemma" or (permitted.sum(axis=1) == 1).all()
 
 
 def test_what_is_set_stays(kind, nlp, gold):

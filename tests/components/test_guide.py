@@ -51,7 +51,7 @@ def guided_config(folder):
 def folder(tmp_path_factory):
     """With a trained guide."""
     folder = tmp_path_factory.mktemp("guide")
-    (folder / "guide.cfg").write_text(recipe("tagger", "xx"), encoding="utf8")
+    (folder / "guide.cfg").write_text(recipe("tagger", "xx"), "utf8")
     nlp = load_model_from_config(load_config(folder / "guide.cfg").interpolate(), auto_fill=True)
     nlp.initialize(lambda: examples(nlp, OTHER))
     for _ in range(10):

@@ -142,10 +142,7 @@ def test_dictionary_of_scripts_that_do_not_fit():
 
 def test_the_most_frequent_scripts_are_labels():
     """1,500 of them. Of those that are equally frequent the scripts of whole forms come first, then by name."""
-    letters = [
-        str.maketrans("0123456789", "abcdefghij"),
-        str.maketrans("0123456789", "klmnopqrst"),
-    ]
+    letters = [str.maketrans("0123456789", "abcdefghij"), str.maketrans("0123456789", "klmnopqrst")]
     # form and lemma share no letter
     pairs = [tuple(f"{i:04}".translate(table) for table in letters) for i in range(1499)]
     pairs += [(f"abcdefgh{ending}", "abcdefgh") for ending in ("zi", "ju", "xo")]

@@ -101,8 +101,7 @@ def test_greedy_decoder_of_the_page(own):
 
 
 @pytest.mark.parametrize(
-    "labels",
-    [np.zeros(2, np.int32), np.zeros(3), np.array([0, 0, 99]), np.array([0, -1, 0])],
+    "labels", [np.zeros(2, np.int32), np.zeros(3), np.array([0, 0, 99]), np.array([0, -1, 0])]
 )
 def test_labels_that_are_not_permitted(labels):
     nlp = trained()

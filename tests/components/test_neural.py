@@ -4,14 +4,7 @@ import numpy as np
 import spacy
 from spacy.util import fix_random_seed
 
-from .helpers import (
-    examples_of,
-    gold,
-    reloaded,
-    sparse,
-    tagger_model,
-    train,
-)
+from .helpers import examples_of, gold, reloaded, sparse, tagger_model, train
 
 WIDTH = 16
 CNN = {

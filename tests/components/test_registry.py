@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(not PROJECT.exists(), reason="installed without 
 
 
 def declared():
-    groups = tomllib.loads(PROJECT.read_text(encoding="utf8"))["project"]["entry-points"]
+    groups = tomllib.loads(PROJECT.read_text("utf8"))["project"]["entry-points"]
     return {group: dict(names) for group, names in groups.items()}
 
 

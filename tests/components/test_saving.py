@@ -255,7 +255,7 @@ NAME = "hoseq_tagger"
 def with_tables(folder):
     """A pipeline whose features read all three tables."""
     classes = folder / "classes.tsv"
-    classes.write_text("the\tx\nold\ty\n", encoding="utf8")
+    classes.write_text("the\tx\nold\ty\n", "utf8")
     templates = ["lower[0]", "known_tags[0]", "word_class1[0]", "known_begins[0]"]
     nlp = blank(
         model=tagger_model(
@@ -342,9 +342,8 @@ def test_component_that_is_sourced_brings_its_tables(with_own_tables, tmp_path, 
         "nlp": {"lang": "xx", "pipeline": [NAME]},
     }
     assert spacy.blank("xx").from_config(config)("the old cat")[0].tag_
-    spacy.blank("xx").from_config(config).to_disk(
-        tmp_path / "assembled"
-    )  # as `spacy assemble` does: it was never used
+    # as `spacy assemble` does: it was never used
+    spacy.blank("xx").from_config(config).to_disk(tmp_path / "assembled")
     assert spacy.load(tmp_path / "assembled")("the old cat")[0].tag_ == nlp("the old cat")[0].tag_
 
 

@@ -18,15 +18,7 @@ from typer.testing import CliRunner
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.reporting.answers import Answers, Question
 
-from .kinds import (
-    EACH,
-    GREEDY,
-    LANG,
-    NOT_GREEDY,
-    Kind,
-    labels_of,
-    said,
-)
+from .kinds import EACH, GREEDY, LANG, NOT_GREEDY, Kind, labels_of, said
 
 TEXT = "The old ferry still runs twice a day. Nobody knows who pays for it."
 ALL_FIELDS = "word,norm,tag,pos,morph,lemma,dep,head"  # and "prob"
@@ -103,9 +95,8 @@ def test_tag(kind, model, tmp_path):
     for name in filter(None, names):
         if not name.isdigit():
             assert name in printed
-            assert "=" in name or name in page.read_text(
-                encoding="utf8"
-            )  # (features open at the word)
+            # (features open at the word)
+            assert "=" in name or name in page.read_text("utf8")
     has_probabilities = CANNOT.get((kind.column, "marginals")) is None
     assert (" 0." in printed or " 1.00" in printed) == has_probabilities, "no column of nothing"
 
@@ -113,7 +104,7 @@ def test_tag(kind, model, tmp_path):
 @long
 @pytest.mark.parametrize("form", FORMATS)
 def test_apply(kind, model, tmp_path, form):
-    (tmp_path / "text.txt").write_text(TEXT, encoding="utf8")
+    (tmp_path / "text.txt").write_text(TEXT, "utf8")
     fields = (
         f"{FORMATS[form]},text,sentences,spans" if form in ("jsonl", "parquet") else FORMATS[form]
     )
@@ -137,7 +128,7 @@ def test_apply(kind, model, tmp_path, form):
 
 
 def test_prob_of_apply(kind, model, tmp_path):
-    (tmp_path / "text.txt").write_text(TEXT, encoding="utf8")
+    (tmp_path / "text.txt").write_text(TEXT, "utf8")
     arguments = [
         "apply",
         model,
@@ -182,7 +173,7 @@ def test_explain(kind, model, tmp_path, how):
             others = account["alternatives"][1:]
             assert account["terms"] if others else account["alternatives"]
     elif printed and how == "page":
-        assert all(word in page.read_text(encoding="utf8") for word in ("ferry", "runs"))
+        assert all(word in page.read_text("utf8") for word in ("ferry", "runs"))
 
 
 def test_inspect(kind, corpus, model, tmp_path):

@@ -35,7 +35,6 @@ def pytest_configure() -> None:
         defaults = Config(meta.default_config).merge(own).merge(hooks.asked["settings"])
         Language.set_factory_meta(name, replace(meta, factory=name, default_config=defaults))
         registry.factories.register(name, func=make_chunker)
-    HoseqChunker.key = property(
-        lambda self: self.cfg["spans_key"]
-    )  # names that spaCy's component has
+    # names that spaCy's component has
+    HoseqChunker.key = property(lambda self: self.cfg["spans_key"])
     HoseqChunker._n_labels = property(lambda self: len(self.tags))

@@ -70,15 +70,15 @@ ALWAYS = {
 QUICKSTART = {
     "test_cli.py::test_init_labels[tagger]": (
         "`init config` writes spaCy's settings for a component of the name tagger (label_smoothing)"
-    ),
+    )
 }
 LISTENED_TO = {
-    "test_ty.py::test_component_types": "wants a tagger that nobody can listen to; tests/components/test_listening.py",
+    "test_ty.py::test_component_types": "wants a tagger that nobody can listen to; tests/components/test_listening.py"
 }
 AVERAGING = {
     "pipeline/test_tagger.py::test_overfitting_IO": (
         "expects 20 updates to undo what 50 have learnt; the average of the weights needs 29. It passes without"
-    ),
+    )
 }
 LIKELIHOOD = {
     "pipeline/test_tagger.py::test_incomplete_data": (
@@ -165,7 +165,7 @@ def test_spacys_tests_pass_with_our_tagger(name: str, tmp_path: Path):
 def n_passed(folder: Path, plugin: str, tests: list[str], asked: dict[str, Any]) -> int:
     """How many of spaCy's tests passed that made a component of ours. The others passed, too."""
     srsly.write_json(folder / "asked.json", asked)
-    (folder / "pytest.ini").write_text(PYTEST_INI, encoding="utf8")
+    (folder / "pytest.ini").write_text(PYTEST_INI, "utf8")
     site_packages = str(Path(spacy.__file__).parents[1])
     options = ["-q", "-p", "hooks", "-p", plugin, "-p", "no:cacheprovider"]
     options += ["-c", "pytest.ini", "--rootdir", site_packages]

@@ -195,9 +195,8 @@ def test_way_back(path, data, seed):
             np.testing.assert_allclose(
                 got.edge_scores, expected.edge_scores, atol=20 * rounding(case)
             )
-    same = found.backprop(
-        np.full(case.scores.shape, 5.0)
-    )  # marginals sum to 1 whatever the parameters are
+    # marginals sum to 1 whatever the parameters are
+    same = found.backprop(np.full(case.scores.shape, 5.0))
     np.testing.assert_allclose(same.scores, 0, atol=100 * rounding(case))
 
 

@@ -10,7 +10,7 @@ from types import ModuleType
 ROOT = Path(__file__).parents[2]
 TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md") if (ROOT / name).exists()]
 PAGES = {
-    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf8")
+    path.relative_to(ROOT).as_posix(): path.read_text("utf8")
     for path in [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
 }
 # whose code is run with their commands

@@ -67,7 +67,7 @@ def defined(path):
                 yield name
             yield from names(child, f"{name}." if is_scope else above)
 
-    return set(names(ast.parse(path.read_text(encoding="utf8")), ""))
+    return set(names(ast.parse(path.read_text("utf8")), ""))
 
 
 def ways():

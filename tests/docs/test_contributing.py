@@ -38,7 +38,7 @@ def rows():
 
 
 def project():
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
 
 
 def entry_points():
@@ -93,5 +93,5 @@ def test_what_runs_for_a_contribution():
     classifiers = [f"Programming Language :: Python :: {version}" for version in matrix["python"]]
     assert set(classifiers) <= set(project()["classifiers"]) and len(classifiers) >= 3
     assert matrix["numpy"] == ["lowest", "newest"]
-    checks = (ROOT / ".ci" / "run").read_text(encoding="utf8")
+    checks = (ROOT / ".ci" / "run").read_text("utf8")
     assert "ruff check" in checks and "ruff format --check" in checks

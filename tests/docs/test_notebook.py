@@ -23,7 +23,7 @@ def executed(tmp_path, monkeypatch):
     pytest.importorskip("ipykernel")
     folder = tmp_path / "kernels" / "python3"
     folder.mkdir(parents=True)
-    (folder / "kernel.json").write_text(json.dumps(SPEC), encoding="utf8")
+    (folder / "kernel.json").write_text(json.dumps(SPEC), "utf8")
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
@@ -51,7 +51,7 @@ def test_each_value_shows_itself(executed):
 
 
 def test_the_notebook_is_kept_without_output():
-    book = json.loads(NOTEBOOK.read_text(encoding="utf8"))
+    book = json.loads(NOTEBOOK.read_text("utf8"))
     cells = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
     assert len(cells) == 3
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)

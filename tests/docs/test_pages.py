@@ -302,7 +302,7 @@ def leads_somewhere(page, link):
     path = (ROOT / page).parent / name if name else ROOT / page
     if not path.is_file():
         return False
-    titles = headings(path.read_text(encoding="utf8")) if path.suffix == ".md" else []
+    titles = headings(path.read_text("utf8")) if path.suffix == ".md" else []
     return not place or place in {anchor(title) for _, title, _ in titles}
 
 
@@ -322,7 +322,7 @@ def test_pages_that_the_code_names_exist():
         files += (ROOT / folder).rglob("*.py")
     named = set()
     for path in files:
-        named.update(re.findall(r"\bdocs/[\w/-]+\.md", path.read_text(encoding="utf8")))
+        named.update(re.findall(r"\bdocs/[\w/-]+\.md", path.read_text("utf8")))
     assert len(named) > 5 and {page for page in named if not (ROOT / page).is_file()} == set()
 
 

@@ -33,7 +33,7 @@ def test_examples(heading, tmp_path):
     name, expected = EXAMPLES[heading]
     lines = re.findall(r"^(?: {4}.*|)$", section(PAGE, heading), re.MULTILINE)
     text = "\n".join(line[4:] for line in lines).strip()
-    (tmp_path / "a").write_text(text + "\n", encoding="utf-8")
+    (tmp_path / "a").write_text(text + "\n", "utf8")
     assert recognised(tmp_path / "a", Settings()) == name
     sentences = list(read_corpus(tmp_path / "a", name, Settings()))
     shown = [

@@ -40,13 +40,11 @@ def test_parts_of_a_corpus(tmp_path):
         ("dev", "碗\tNN\n\n\n\n"),
         ("test", "桥\tNN"),
     ):
-        (tmp_path / f"{part}.tsv").write_text(text, encoding="utf8")
+        (tmp_path / f"{part}.tsv").write_text(text, "utf8")
     names = ("tsv", "semeval", "zh_ctb_sdp")
     parts = script("common/corpus_parts")
     assert call(parts, tmp_path / "out", *names, "--folder", tmp_path)[0] == 0
-    made = [
-        (tmp_path / "out" / f"{part}.tsv").read_text(encoding="utf8") for part in ("train", "dev")
-    ]
+    made = [(tmp_path / "out" / f"{part}.tsv").read_text("utf8") for part in ("train", "dev")]
     assert made == ["茶\tNN\n\n喝\tVV\n\n", "碗\tNN\n\n"]
     (tmp_path / "dev.tsv").unlink()
     code, output = call(parts, tmp_path / "more", *names, "--folder", tmp_path)
@@ -73,7 +71,7 @@ def test_crfsuite_is_measured(tmp_path):
 )
 def test_accuracy_after_training_on_every_thirtieth_sentence(config, floor, tmp_path):
     """Measured: 0.928, 0.927, 0.914."""
-    blocks = CORPUS.read_text(encoding="utf8").strip().split("\n\n")
+    blocks = CORPUS.read_text("utf8").strip().split("\n\n")
     texts = [
         " ".join("/".join(row.split(" ")[:2]) for row in block.split("\n")) for block in blocks
     ]

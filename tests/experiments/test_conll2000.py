@@ -27,8 +27,8 @@ def project(tmp_path_factory):
     corpora = tmp_path_factory.mktemp("corpora")
     made = sentences()
     test = "\n\n".join(made[80:]).replace("it PRP B-NP", "it PRP O")  # what is not learnt
-    (corpora / "train.txt").write_text("\n\n".join(made[:80]) + "\n\n", encoding="utf8")
-    (corpora / "test.txt").write_text(test + "\n\n", encoding="utf8")
+    (corpora / "train.txt").write_text("\n\n".join(made[:80]) + "\n\n", "utf8")
+    (corpora / "test.txt").write_text(test + "\n\n", "utf8")
     copy = copy_of_project(tmp_path_factory.mktemp("project") / "copy")
     folder = copy / "experiments" / "conll2000"
     for name, settings in QUICK.items():
@@ -46,7 +46,7 @@ def rows_of(page):
 
 @pytest.mark.long
 def test_strategies(project):
-    rows = rows_of((project / "reports" / "bidirectional.md").read_text(encoding="utf8"))
+    rows = rows_of((project / "reports" / "bidirectional.md").read_text("utf8"))
     for name, *figures in PUBLISHED:
         assert any(row[0] == name and row[-2:] == figures for row in rows)
     for order in "12":
@@ -58,7 +58,7 @@ def test_strategies(project):
 
 @pytest.mark.long
 def test_layers(project):
-    rows = rows_of((project / "reports" / "chunking.md").read_text(encoding="utf8"))
+    rows = rows_of((project / "reports" / "chunking.md").read_text("utf8"))
     systems = [path.parent for path in (project / "metrics" / "chunking").glob("*/report.json")]
     assert len(systems) == 7
     for system in systems:

@@ -32,7 +32,7 @@ def test_letters_are_learnt(config, tmp_path):
         assert min(one["train_seconds_per_iteration"], one["test_seconds"]) > 0
     process = run(OCR / "report.py", tmp_path / "ocr.md", f"system={tmp_path / 'x.json'}")
     assert process.returncode == 0, process.stdout
-    page = (tmp_path / "ocr.md").read_text(encoding="utf8")
+    page = (tmp_path / "ocr.md").read_text("utf8")
     assert "Perceptron (Qian & Liu)" in page and f"{found[0]['patterns']}" in page
 
 

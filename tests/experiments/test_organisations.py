@@ -102,7 +102,7 @@ def test_names_are_found_counted_and_reported(tmp_path, scripts):
         assert found[name]["oracle_f"] == found["reranked"]["oracle_f"] >= found[name]["f"]
         assert found[name]["first_f"] == pytest.approx(found["low"]["f"])
     scripts["report"].main(tmp_path / "org.md", tmp_path / "metrics", note="Made up.")
-    page = (tmp_path / "org.md").read_text(encoding="utf8")
+    page = (tmp_path / "org.md").read_text("utf8")
     row = next(line for line in page.split("\n") if "CRF with patterns |" in line)
     assert [f"{100 * found['patterns'][x]:.2f}" in row for x in "prf"] == [True] * 3
 

@@ -135,7 +135,7 @@ def test_batch_learning_finds_the_minimum():
 def test_every_strategy_is_measured_once(tmp_path, monkeypatch, representation):
     (tmp_path / "conll2000").mkdir()
     text = "\n\n".join([SENTENCE] * 20)
-    (tmp_path / "conll2000" / "train.txt").write_text(text, encoding="utf8")
+    (tmp_path / "conll2000" / "train.txt").write_text(text, "utf8")
     script("papers/conll").main(tmp_path / "corpus", environment=str(tmp_path))
     strategies = script("papers/strategies")
     settings = {"orders": "1", "seeds": "0", "representations": representation, "sentences": 10}
@@ -197,10 +197,10 @@ def test_the_list_of_tables_has_figures_of_the_papers_and_of_our_pages():
     """docs/papers.md: rows of four tables, each below the link to its page."""
     published = {str(one["value"]) for one in srsly.read_yaml(FOLDER / "published.yml")}
     steps = srsly.read_yaml(FOLDER / "steps.yml")
-    sections = (ROOT / "docs" / "papers.md").read_text(encoding="utf8").split("\n## [")[1:]
+    sections = (ROOT / "docs" / "papers.md").read_text("utf8").split("\n## [")[1:]
     assert len(sections) == 4
     for section in sections:
-        page = (ROOT / "docs" / re.search(r"\]\((.*?)\)", section)[1]).read_text(encoding="utf8")
+        page = (ROOT / "docs" / re.search(r"\]\((.*?)\)", section)[1]).read_text("utf8")
         assert "## Not made here" in page
         lines = [line for line in section.splitlines() if line.startswith("| ")]
         for line in lines[1:]:
@@ -223,5 +223,5 @@ def test_pages_have_the_figures_of_their_metrics(tmp_path, monkeypatch):
     folder = ROOT / "docs" / "papers"
     pages.main(tmp_path, pages=folder, metrics=folder / "metrics")
     for page in folder.glob("*.md"):
-        made = (tmp_path / page.name).read_text(encoding="utf8")
-        assert made == page.read_text(encoding="utf8"), page.name
+        made = (tmp_path / page.name).read_text("utf8")
+        assert made == page.read_text("utf8"), page.name

@@ -39,7 +39,7 @@ def test_a_named_division(tmp_path, monkeypatch):
     for section in range(25):
         path = tmp_path / "wsj" / f"{section:02}" / f"wsj_{section:02}01.mrg"
         path.parent.mkdir(parents=True)
-        path.write_text(TREE.format(path.stem), encoding="utf8")
+        path.write_text(TREE.format(path.stem), "utf8")
     options = ["--folder", tmp_path / "wsj", "--split", "wsj-tagging"]
     assert call(module, tmp_path / "out", *options)[0] == 0
     sections = {"train": range(19), "dev": range(19, 22), "test": range(22, 25)}

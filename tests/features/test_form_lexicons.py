@@ -15,7 +15,7 @@ LINES = "flies\tVBZ\nflies\tNNS\nsleeps\tVBZ\nParis\tNNP\nzzz\tODD\n"
 @pytest.fixture
 def path(tmp_path):
     file = tmp_path / "forms.tsv"
-    file.write_text(LINES, encoding="utf8")
+    file.write_text(LINES, "utf8")
     return file
 
 
@@ -43,7 +43,7 @@ def test_forms_and_features(path):
 ])  # fmt: skip
 def test_lines_that_cannot_be(read, lines, path):
     for line in lines:
-        path.write_text(f"a\tDT\n{line}\n", encoding="utf8")
+        path.write_text(f"a\tDT\n{line}\n", "utf8")
         with pytest.raises(ValueError, match=r"\[HS073\].*line 2"):
             read(path)
     with pytest.raises(ValueError, match="E913"):
@@ -73,7 +73,7 @@ def test_dictionary(path, train):
 
 def test_column_after_clusters(path, tmp_path):
     clusters = tmp_path / "clusters.tsv"
-    clusters.write_text("flies\t7\ncat\t8\n", encoding="utf8")
+    clusters.write_text("flies\t7\ncat\t8\n", "utf8")
     vocab = spacy.blank("xx").vocab
     vocab.lookups = word_classes(clusters, path)
     values = {
@@ -92,7 +92,7 @@ def test_column_after_clusters(path, tmp_path):
 
 def test_too_many_columns_with_a_lexicon(path, tmp_path):
     clusters = tmp_path / "clusters.tsv"
-    clusters.write_text("flies" + "\t1" * 16 + "\n", encoding="utf8")
+    clusters.write_text("flies" + "\t1" * 16 + "\n", "utf8")
     with pytest.raises(ValueError, match=r"\[HS073\].*17 columns"):
         word_classes(clusters, path)
 
@@ -137,7 +137,7 @@ def test_parts_of_speech_and_features_of_the_lexicon(tmp_path):
     ]
     DocBin(docs=gold).to_disk(tmp_path / "train.spacy")
     lines = "urbes\tNOUN\tNumber=Sing|Case=Nom\nmagna\tADV\nmagna\tNOUN\tCase=Abl\nxxx\tNOUN\tCase=Abl\n"
-    (tmp_path / "forms.tsv").write_text(lines, encoding="utf8")
+    (tmp_path / "forms.tsv").write_text(lines, "utf8")
     dictionary = tag_lexicon(tmp_path / "forms.tsv", tmp_path / "train.spacy")
     assert dictionary == {
         "urbes": ["NOUN|Case=Acc|Number=Plur", "NOUN|Case=Nom|Number=Sing"],
@@ -155,5 +155,5 @@ def test_parts_of_speech_and_features_of_the_lexicon(tmp_path):
 
 def test_lemmas(tmp_path):
     path = tmp_path / "lemmas.tsv"
-    path.write_text("saw\tsee\tVERB\nsaw\tsaw\nmice\tmouse\n", encoding="utf8")
+    path.write_text("saw\tsee\tVERB\nsaw\tsaw\nmice\tmouse\n", "utf8")
     assert lemma_lexicon(path) == {"saw": ["saw", "see"], "mice": ["mouse"]}

@@ -12,14 +12,8 @@ from spacy_hoseq.features.known_tags import KNOWN_TAGS_TABLE, MAX_KNOWN_TAGS, kn
 from .values import value_of
 
 SENTENCES = [("the run was long", "D N V A"), ("dogs run", "N V"), ("The run", "D N"), ("", "")]
-NUMBERS = {
-    "the": [1],
-    "The": [1],
-    "run": [2, 3],
-    "was": [3],
-    "long": [0],
-    "dogs": [2],
-}  # A, D, N, V
+# A, D, N, V
+NUMBERS = {"the": [1], "The": [1], "run": [2, 3], "was": [3], "long": [0], "dogs": [2]}
 
 
 def docs_of(vocab, sentences=SENTENCES):
@@ -134,12 +128,7 @@ def tags(docs):
 def test_pipeline_reads_the_table_when_it_is_trained(pipeline):
     assert pipeline.vocab.lookups.has_table(KNOWN_TAGS_TABLE) and values(
         pipeline.vocab, "run", 4
-    ) == [
-        0,
-        0,
-        1,
-        1,
-    ]
+    ) == [0, 0, 1, 1]
     assert tags(pipeline.pipe(TEXTS))[:3] == ["D N V A", "D N", "N V"]
 
 

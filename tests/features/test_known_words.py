@@ -8,12 +8,7 @@ from spacy.tokens import Doc
 
 from spacy_hoseq.features.attributes import token_values, values_of_docs
 from spacy_hoseq.features.extract import FeatureExtractor
-from spacy_hoseq.features.known_words import (
-    KNOWN_WORDS_TABLE,
-    MAX_WORD_UNITS,
-    OWN_WORDS,
-    word_keys,
-)
+from spacy_hoseq.features.known_words import KNOWN_WORDS_TABLE, MAX_WORD_UNITS, OWN_WORDS, word_keys
 from spacy_hoseq.features.templates import parse_templates
 
 

@@ -14,7 +14,7 @@ LINES = "dog\t0110\tNN\nrun\t011\tVB|NN\nParis\t1\t\nus\t10\tPRP\nUS\t1\tNNP\n"
 @pytest.fixture
 def path(tmp_path):
     file = tmp_path / "classes.tsv"
-    file.write_text(LINES, encoding="utf8")
+    file.write_text(LINES, "utf8")
     return file
 
 
@@ -42,7 +42,7 @@ def test_classes(path):
 def test_traditional_characters(tmp_path):
     """The classes of the word as it is written come first."""
     file = tmp_path / "classes.tsv"
-    file.write_text("台湾\tns\n臺\tzg\n台\tm\n", encoding="utf8")
+    file.write_text("台湾\tns\n臺\tzg\n台\tm\n", "utf8")
     vocab = spacy.blank("zh").vocab
     vocab.lookups = word_classes(file)
     found = {word: value(vocab, word, 1) for word in ("臺灣", "台湾", "臺", "台", "灣")}
@@ -112,7 +112,7 @@ def test_a_component_brings_its_table_back(path):
 
 @pytest.mark.parametrize("lines", ["dog\t1\nrun\t1\t2\n", "\t1\n", "dog\n", "dog" + "\t1" * 17])
 def test_lines_that_cannot_be(lines, path):
-    path.write_text(lines, encoding="utf8")
+    path.write_text(lines, "utf8")
     with pytest.raises(ValueError, match=r"\[HS073\].*line"):
         word_classes(path)
 

@@ -22,13 +22,8 @@ BATCH = 3  # sentences of an update
 N_TRAIN = 30  # sentences: 20 updates see each of them twice
 N_LABELLED = 15  # sentences
 BATCH_SIZES = (1, 7, 1000)
-PARTS_OF_SPEECH = {
-    "D": "DET",
-    "N": "NOUN",
-    "V": "VERB",
-    "I": "ADP",
-    "J": "ADJ",
-}  # by the first letter of a tag
+# by the first letter of a tag
+PARTS_OF_SPEECH = {"D": "DET", "N": "NOUN", "V": "VERB", "I": "ADP", "J": "ADJ"}
 
 
 class System(NamedTuple):
@@ -106,7 +101,7 @@ def sentences(lang: str, part: str, limit: int) -> list[Sentence]:
 
 
 def _read(path: Path, limit: int) -> Iterator[Sentence]:
-    for block in path.read_text(encoding="utf8").strip().split("\n\n")[:limit]:
+    for block in path.read_text("utf8").strip().split("\n\n")[:limit]:
         rows = [line.split() for line in block.splitlines() if not line.startswith("#")]
         if path.suffix == ".conll":
             yield Sentence(

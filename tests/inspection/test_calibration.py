@@ -286,7 +286,7 @@ def test_command(tmp_path):
         assert found == code and said in output, output
         assert code or f"log loss, nats {loss_of(nlp, dev):.4f} " in output
     assert loss_of(spacy.load(tmp_path / "new"), dev) < loss_of(nlp, dev)
-    picture = (tmp_path / "pictures" / "hoseq_tagger.svg").read_text(encoding="utf8")
+    picture = (tmp_path / "pictures" / "hoseq_tagger.svg").read_text("utf8")
     assert "Probabilities of hoseq_tagger" in picture and picture.count("<circle") > 4
     assert picture.count('class="risk"') == 2 and "nan" not in picture
 

@@ -103,10 +103,10 @@ def test_command_with_texts(run, tmp_path):
     assert first["meta"]["doubt"] > second["meta"]["doubt"]
     assert [t["text"] for t in first["tokens"]][:2] == ["zebra", "under"]
     assert first["doubtful"] and all(0.3 < word["doubt"] < 1 for word in first["doubtful"])
-    (tmp_path / "pool.txt").write_text("\n\n".join(POOL), encoding="utf8")
+    (tmp_path / "pool.txt").write_text("\n\n".join(POOL), "utf8")
     code, output = run("pool.txt", "-n", 2, *out)
     assert code == 0 and "2 of 3 texts" in output, output
-    (tmp_path / "pool.jsonl").write_text('{"text": "a cat"}\n{"no": 1}\n', encoding="utf8")
+    (tmp_path / "pool.jsonl").write_text('{"text": "a cat"}\n{"no": 1}\n', "utf8")
     code, output = run("pool.jsonl", *out)
     assert code == 1 and "pool.jsonl" in output
     assert len(list(srsly.read_jsonl(tmp_path / "out.jsonl"))) == 1

@@ -65,9 +65,8 @@ class LayerContract:
             and max(np.abs(g).max() for g in expected.values()) > 0.1
         )
         for key, gradient in expected.items():
-            weights = (
-                slice(None, -1) if key[1] == "table" else slice(None)
-            )  # the last row is no feature
+            # the last row is no feature
+            weights = slice(None, -1) if key[1] == "table" else slice(None)
             assert found[key][weights] == pytest.approx(gradient[weights], abs=5e-3), key
 
     def _differences(self, loss, values):

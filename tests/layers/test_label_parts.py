@@ -14,15 +14,7 @@ from spacy_hoseq.layers.structured import HigherOrderTagger
 from spacy_hoseq.layers.weights import weights_of
 
 from .contract import LayerContract
-from .helpers import (
-    define,
-    doc_of,
-    in_threads,
-    index_features,
-    randomize,
-    raw,
-    zeros,
-)
+from .helpers import define, doc_of, in_threads, index_features, randomize, raw, zeros
 from .taggers import TEMPLATES
 
 LABELS = [
@@ -170,9 +162,8 @@ def test_scores_do_not_depend_on_the_batch():
     together = model.predict(docs)
     alone = [model.predict([doc]).scores for doc in docs]
     assert np.array_equal(together.scores, np.concatenate(alone))
-    assert (
-        model.predict(docs).weights is together.weights
-    )  # with all that decoders have made of them
+    # with all that decoders have made of them
+    assert model.predict(docs).weights is together.weights
     for answers, scores in zip(in_threads(model.layers[0], docs), alone, strict=True):
         assert all(np.array_equal(answer, scores) for answer in answers)
 

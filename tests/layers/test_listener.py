@@ -7,11 +7,7 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
-from spacy_hoseq.layers.listener import (
-    Upstream,
-    make_marginal_listener,
-    replace_listener,
-)
+from spacy_hoseq.layers.listener import Upstream, make_marginal_listener, replace_listener
 from spacy_hoseq.layers.marginal_linear import MarginalLinear
 from spacy_hoseq.layers.upstream import write_upstream
 
@@ -146,9 +142,8 @@ def test_copy_listens_too():
     upstream, _ = update_of()
     copied = make_marginal_listener("x").copy()
     write_upstream(upstream.docs, copied.key, upstream.listen(*copied.key[1:], 0.0)[0])
-    assert (
-        len(copied.predict(list(upstream.docs)).probable.tokens) == 12
-    )  # three labels of each word
+    # three labels of each word
+    assert len(copied.predict(list(upstream.docs)).probable.tokens) == 12
 
 
 def test_pickling_leaves_out_the_batch():

@@ -62,9 +62,8 @@ def test_gradient_is_that_of_finite_differences(order, visible):
     W = problem.random_weights(visible)
     expected = problem.loss_and_gradient(W, visible)[1]
     rng = np.random.default_rng(visible)
-    for f in [
-        list(W)[i] for i in rng.integers(0, len(W), 6)
-    ]:  # the definition's own gradient is right
+    # the definition's own gradient is right
+    for f in [list(W)[i] for i in rng.integers(0, len(W), 6)]:
         for y in range(L):
             step = 1e-5 * np.eye(L)[y]
             up, down = (problem.loss({**W, f: W[f] + s}, visible) for s in (step, -step))
@@ -222,9 +221,8 @@ def test_converged_classifier_satisfies_the_inequality_constraints(visible, widt
         classifier.gradient(problem.batch, 0.0)
         classifier.step()
     W = problem.unpacked(classifier.finish())
-    excess = {
-        f: -g for f, g in problem.loss_and_gradient(W, visible)[1].items()
-    }  # observed less expected count
+    # observed less expected count
+    excess = {f: -g for f, g in problem.loss_and_gradient(W, visible)[1].items()}
     assert max(np.abs(e).max() for e in excess.values()) <= width + 0.01
     assert 0 < len(W) < len(excess)
     for f, w in W.items():

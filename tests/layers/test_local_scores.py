@@ -196,9 +196,8 @@ def test_other_weights_and_forgotten_words():
     assert kept(model) is None
     assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
     found = kept(model)
-    model.attrs[
-        "features"
-    ].extractor.forget_words()  # as when the vocabulary has another table of known tags
+    # as when the vocabulary has another table of known tags
+    model.attrs["features"].extractor.forget_words()
     assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
 
 

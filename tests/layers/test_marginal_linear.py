@@ -15,9 +15,7 @@ from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.keys import label_values
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers import marginal_linear
-from spacy_hoseq.layers.listener import (
-    make_marginal_listener,
-)
+from spacy_hoseq.layers.listener import make_marginal_listener
 from spacy_hoseq.layers.marginal_linear import MarginalLinear
 from spacy_hoseq.layers.scorer import no_backprop
 from spacy_hoseq.layers.upstream import upstream_labels, write_upstream
@@ -27,15 +25,7 @@ from spacy_hoseq.learning.parameter import Parameter
 
 from ..decoders.answers.test_label_ngrams import by_the_formula
 from .contract import LayerContract
-from .helpers import (
-    VOCAB,
-    Doc,
-    doc_of,
-    index_features,
-    randomize,
-    raw,
-    zeros,
-)
+from .helpers import VOCAB, Doc, doc_of, index_features, randomize, raw, zeros
 from .test_upstream import LABELS, docs_of, labels_of
 
 TEMPLATES = [

@@ -9,9 +9,7 @@ from thinc.api import set_dropout_rate
 from spacy_hoseq.features.extract import FeatureExtractor
 from spacy_hoseq.features.templates import parse_templates
 from spacy_hoseq.layers import sparse_features, sparse_linear, sums
-from spacy_hoseq.layers.sparse_linear import (
-    SparseLinear,
-)
+from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.sum_emissions import SumEmissions
 from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.learning.adagrad import Additive

@@ -17,14 +17,7 @@ from spacy_hoseq.learning.objectives import OBJECTIVES
 from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.counted import FrequentTransitions
 
-from .helpers import (
-    define,
-    doc_of,
-    index_features,
-    randomize,
-    raw,
-    zeros,
-)
+from .helpers import define, doc_of, index_features, randomize, raw, zeros
 from .taggers import GOLD, LABELS, SOURCES, TEMPLATES, L, docs_of, gold_mask, tagger
 
 

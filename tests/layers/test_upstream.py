@@ -9,10 +9,7 @@ from spacy.tokens import Doc
 
 from spacy_hoseq.decoders.answers.label_ngrams import ProbabilityGradient
 from spacy_hoseq.decoders.problem import ProbableLabels
-from spacy_hoseq.layers.listener import (
-    Upstream,
-    make_marginal_listener,
-)
+from spacy_hoseq.layers.listener import Upstream, make_marginal_listener
 from spacy_hoseq.layers.upstream import (
     UPSTREAM,
     UpstreamKey,
@@ -99,10 +96,8 @@ def test_other_batches_of_the_same_docs():
     write_upstream(docs, KEY, labels)
     entries, pairs = as_tables(labels)
     found = as_tables(read_upstream([docs[4], docs[3], docs[1]], KEY))
-    new = {
-        **{t: t + 3 for t in range(5)},
-        **{t: t - 6 for t in (6, 7, 8)},
-    }  # token of the batch -> of the new one
+    # token of the batch -> of the new one
+    new = {**{t: t + 3 for t in range(5)}, **{t: t - 6 for t in (6, 7, 8)}}
     expected = [
         {(new[t], *keys): p for (t, *keys), p in table if t in new} for table in (entries, pairs)
     ]

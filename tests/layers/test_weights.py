@@ -65,9 +65,8 @@ def test_training_reads_raw_weights_and_prediction_finished_ones(averaged):
         shim.add_gradient("table", (np.array([1]), np.array([[-1.0, 2.0]])))
         shim.finish_update(None)
     assert shim.values("table", is_train=True).tolist() == [[0, 0], [4, -8]]
-    mean = {True: 2.5, False: 4, "late": (6 * 1 + 24 * 2 + 60 * 3 + 120 * 4) / 210}[
-        averaged
-    ]  # of 1, 2, 3, 4
+    # of 1, 2, 3, 4
+    mean = {True: 2.5, False: 4, "late": (6 * 1 + 24 * 2 + 60 * 3 + 120 * 4) / 210}[averaged]
     expected = [[0, 0], np.float16([mean, -2 * mean]).tolist()]
     assert shim.values("table", is_train=False).tolist() == expected
     assert loaded(shim.to_bytes()).values("table", is_train=True).tolist() == expected

@@ -440,9 +440,8 @@ def test_allowed_labels_worked_out_by_hand():
     some = potentials._replace(allowed=allowed)
     assert perceptron(potentials, gold).value == pytest.approx(1.25)
     assert perceptron(some, gold).value == 0
-    assert max_margin(potentials, gold).value == pytest.approx(
-        9.5 + 0.75 - 7.25
-    )  # 0, 1, 1, 1: 7.75 + 0.5 + 2
+    # 0, 1, 1, 1: 7.75 + 0.5 + 2
+    assert max_margin(potentials, gold).value == pytest.approx(9.5 + 0.75 - 7.25)
     assert max_margin(some, gold).value == pytest.approx(0.75)  # 0, 2, 1, 1: 6.5 + 0.5 + 1
 
 
@@ -477,9 +476,7 @@ def test_masks_of_one_label_a_token():
     assert only_labels(one).tolist() == [2, 0, 0] and only_labels(one).dtype == np.int32
     partly, nothing = one.copy(), one.copy()
     partly[1, 1] = True
-    nothing[1, 0], nothing[2, 1] = (
-        False,
-        True,
-    )  # as many labels as tokens, but two at one and none at another
+    # as many labels as tokens, but two at one and none at another
+    nothing[1, 0], nothing[2, 1] = (False, True)
     assert only_labels(partly) is None and only_labels(nothing) is None
     assert only_labels(np.zeros((0, 3), bool)).tolist() == []

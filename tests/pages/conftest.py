@@ -40,7 +40,7 @@ def browse(chromium, tmp_path):
 
     def open_page(html, width=1000):
         path = tmp_path / "page.html"
-        path.write_text(html, encoding="utf8")
+        path.write_text(html, "utf8")
         chromium.set_window_size(width, 900)
         chromium.get(path.as_uri())
         return chromium

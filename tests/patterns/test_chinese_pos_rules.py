@@ -12,10 +12,8 @@ from spacy.util import registry
 from spacy_hoseq.patterns.chinese import chinese_pos_rules
 from spacy_hoseq.patterns.rules import RulePatterns
 
-TAG_SETS = {
-    "ctb": ("PU", "P", "NR"),
-    "ud": ("EC", "IN", "NNP"),
-}  # of the enumerating comma, prepositions, names
+# of the enumerating comma, prepositions, names
+TAG_SETS = {"ctb": ("PU", "P", "NR"), "ud": ("EC", "IN", "NNP")}
 pytestmark = pytest.mark.parametrize("tag_set", TAG_SETS)
 
 

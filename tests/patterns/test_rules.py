@@ -82,10 +82,8 @@ def test_matches_overlap_but_for_those_of_one_rule_with_operators():
         (3, 3, []),
     ]
     assert fire(rules, doc_of("a b a b")) == spans
-    expected = [
-        (0, 0, [0, 2]),
-        (0, 2, [0, 1, 2]),
-    ]  # a longest match does not hide those within sentences
+    # a longest match does not hide those within sentences
+    expected = [(0, 0, [0, 2]), (0, 2, [0, 1, 2])]
     assert fire([gap], doc_of("a b a x b", sent_starts=[1, 0, 1, 0, 0])) == expected
 
 

@@ -48,9 +48,8 @@ def test_configurations_of_matches(seed):
     rng = np.random.default_rng(seed)
     rule_of = rng.integers(0, 5, size=12)
     n_slots = rng.integers(2, 5, size=5)
-    patterns = [
-        tuple(rng.integers(0, 9, size=n_slots[rule]).tolist()) for rule in rule_of
-    ]  # label 0, 1; sets 0 to 6
+    # label 0, 1; sets 0 to 6
+    patterns = [tuple(rng.integers(0, 9, size=n_slots[rule]).tolist()) for rule in rule_of]
     sets = rng.random((7, 2)) < 0.5
     features = PatternFeatures(patterns, np.arange(12), rule_of, sets)
     assert features.is_span.tolist() == [max(pattern) > 1 for pattern in patterns]

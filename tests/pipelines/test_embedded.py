@@ -185,12 +185,12 @@ def test_card_and_licence_are_there(name):
     meta = spacy.util.load_meta(folder / "meta.json")
     assert meta["license"] == "CC BY-SA 4.0"
     assert meta["sources"] and all(source["license"] for source in meta["sources"])
-    card = (folder / "README.md").read_text(encoding="utf8")
+    card = (folder / "README.md").read_text("utf8")
     labels = spacy_hoseq.load(name).pipe_labels.get("hoseq_entities", [])
     assert "It has no dependency parser" in card and "no vectors" in card
     assert "<<<<<<<" not in card
     assert all(label in card for label in labels) if labels else "no names" in card
-    assert "CC BY-SA" in (folder / "LICENSE").read_text(encoding="utf8")
+    assert "CC BY-SA" in (folder / "LICENSE").read_text("utf8")
     files = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
     assert sum(len(zlib.compress(data)) for data in files) < 5_300_000  # as in the wheel
 

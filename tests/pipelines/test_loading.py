@@ -42,7 +42,7 @@ def test_a_folder(saved):
 def test_a_folder_comes_before_a_pipeline_of_the_package(saved, tmp_path, monkeypatch):
     """Of the same name; a file does not."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "en").write_text("no pipeline", encoding="utf8")
+    (tmp_path / "en").write_text("no pipeline", "utf8")
     assert "hoseq_chunker" in spacy_hoseq.load("en").pipe_names
     (tmp_path / "en").unlink()
     shutil.copytree(saved, tmp_path / "en")

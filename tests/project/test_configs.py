@@ -31,11 +31,8 @@ PIPELINES = ["pipeline_1best.cfg", "pipeline", "pipeline-joint"]
 PIPELINES += [f"multilayer/{name}.cfg" for name in ("1best", "marginal", "joint")]
 CHUNK_COMPONENTS = {"chunker": [CHUNKER], "entities": [CHUNKER]}
 CHUNK_COMPONENTS |= dict.fromkeys(PIPELINES, [TAGGER, CHUNKER])
-ELSEWHERE = [  # tests/experiments/organisations, tests/components/test_transformer.py
-    "zh_org.cfg",
-    "zh_org_low.cfg",
-    "tagger_transformer.cfg",
-]
+# tests/experiments/organisations, tests/components/test_transformer.py
+ELSEWHERE = ["zh_org.cfg", "zh_org_low.cfg", "tagger_transformer.cfg"]
 LISTENS = {  # whether the tagger learns from the chunks
     "pipeline": 0.0,
     "pipeline-joint": 1.0,

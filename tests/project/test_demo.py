@@ -46,7 +46,7 @@ def test_accuracy(project, system):
 
 @pytest.mark.long
 def test_report_has_a_table_of_what_was_measured(project):
-    page = (project / "reports" / "demo.md").read_text(encoding="utf8")
+    page = (project / "reports" / "demo.md").read_text("utf8")
     header, _, *systems = rows_of(page)[:5]
     assert header[:3] == ["System", "Tags", "Unknown words"]
     measured = [scores_of(project, system) for system in SYSTEMS]
@@ -61,7 +61,7 @@ def test_report_has_a_table_of_what_was_measured(project):
 def test_chunks_of_the_joint_pipeline(project):
     found = scores(project, "demo_chunks")
     assert all(floor < found[name] < 1 for name, floor in CHUNK_FLOOR.items())
-    page = (project / "reports" / "demo_chunks.md").read_text(encoding="utf8")
+    page = (project / "reports" / "demo_chunks.md").read_text("utf8")
     header, _, row = rows_of(page)
     assert header[1:5] == ["Tags", "Precision", "Recall", "F"]
     expected = [f"{100 * found[name]:.2f}" for name in ("accuracy", "precision", "recall", "f")]

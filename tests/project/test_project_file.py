@@ -148,18 +148,18 @@ def test_variables_are_known_and_used(folder):
 @pytest.mark.parametrize("folder", EXPERIMENTS)
 def test_readme_lists_the_commands(folder, tmp_path):
     """`spacy project document --output README.md --no-emoji` would change nothing."""
-    readme = (ROOT / folder / "README.md").read_text(encoding="utf8")
+    readme = (ROOT / folder / "README.md").read_text("utf8")
     shutil.copy(ROOT / folder / "README.md", tmp_path)
     shutil.copy(ROOT / folder / "project.yml", tmp_path)
     project_document(tmp_path, tmp_path / "README.md", no_emoji=True)
-    assert (tmp_path / "README.md").read_text(encoding="utf8") == readme
+    assert (tmp_path / "README.md").read_text("utf8") == readme
     assert not readme.startswith("<!--"), "what it is about comes first"
 
 
 def with_variables():
     """What pages and READMEs run with variables."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("experiments/*/README.md")]
-    texts = "\n".join(page.read_text(encoding="utf8") for page in pages)
+    texts = "\n".join(page.read_text("utf8") for page in pages)
     return sorted({*re.findall(r"project run ([^`|\n]+ --vars\.[^`|\n]+)", texts)})
 
 

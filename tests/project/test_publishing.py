@@ -43,9 +43,7 @@ def test_addresses():
 def test_every_link_of_the_description_leads_somewhere(description):
     """README.md with addresses in place of paths: the same pages and images of the repository."""
     links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", description)
-    there = re.findall(
-        r"(!?)\[[^\]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf8")
-    )
+    there = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text("utf8"))
     assert len(links) == len(there) > 20 and any(mark for mark, _ in links)
     for (mark, link), (_, path) in zip(links, there, strict=True):
         assert link.startswith("https://")
@@ -67,6 +65,6 @@ def test_licences_and_versions():
 
 
 def test_the_changelog_has_this_version_and_its_day():
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf8")
+    text = (ROOT / "CHANGELOG.md").read_text("utf8")
     versions = re.findall(r"^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$", text, re.M)
     assert versions[0] == spacy_hoseq.__version__

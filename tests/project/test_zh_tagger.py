@@ -26,9 +26,7 @@ def test_the_recipes_differ_in_the_rules_only():
 
 def sentences(part):
     """Words, tags of each sentence in assets/zh."""
-    blocks = (
-        (ROOT / "assets" / "zh" / f"{part}.conllu").read_text(encoding="utf8").strip().split("\n\n")
-    )
+    blocks = (ROOT / "assets" / "zh" / f"{part}.conllu").read_text("utf8").strip().split("\n\n")
     rows = [[line.split("\t") for line in block.split("\n") if line[0] != "#"] for block in blocks]
     return [([row[1] for row in sentence], [row[4] for row in sentence]) for sentence in rows]
 

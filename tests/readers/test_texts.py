@@ -11,10 +11,10 @@ from spacy_hoseq.readers.texts import Text, texts_in
 
 def test_lines_of_json_and_of_text(tmp_path):
     lines, packed, plain = (tmp_path / name for name in ("a.jsonl", "b.jsonl.gz", "c.txt"))
-    lines.write_text('{"text": "A b.", "id": 7}\n\n{"text": ""}\n', encoding="utf8")
+    lines.write_text('{"text": "A b.", "id": 7}\n\n{"text": ""}\n', "utf8")
     with gzip.open(packed, "wt", encoding="utf8") as file:
         file.write('{"id": 8, "text": "Ünd\\nc"}\n')
-    plain.write_text("one\r\n \ntwo\n", encoding="utf8")
+    plain.write_text("one\r\n \ntwo\n", "utf8")
     assert list(texts_in(lines, "text")) == [Text(1, "A b.", {"id": 7}), Text(3, "", {})]
     assert list(texts_in(packed, "text")) == [Text(1, "Ünd\nc", {"id": 8})]
     assert list(texts_in(plain, "text")) == [Text(1, "one", {}), Text(3, "two", {})]

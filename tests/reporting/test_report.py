@@ -10,13 +10,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 from spacy_hoseq.reporting.evaluation import evaluated
-from spacy_hoseq.reporting.report import (
-    as_markdown,
-    as_page,
-    examples_in,
-    learning_curve,
-    report,
-)
+from spacy_hoseq.reporting.report import as_markdown, as_page, examples_in, learning_curve, report
 
 from ..chunk_corpus import QUICK, doc_of, sentences
 from ..components import bidirectional_helpers, chunker_helpers, helpers

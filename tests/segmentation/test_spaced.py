@@ -39,7 +39,7 @@ def corpus(tmp_path_factory):
 def nlp(corpus):
     paths = {"paths.train": str(corpus), "paths.dev": str(corpus)}
     folder = corpus.parent / "words.cfg"
-    folder.write_text(recipe("words", "xx"), encoding="utf8")
+    folder.write_text(recipe("words", "xx"), "utf8")
     config = load_config(folder, overrides=paths)
     fix_random_seed(0)
     segmenter = spacy.util.load_model_from_config(config, auto_fill=True)

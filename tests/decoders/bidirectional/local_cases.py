@@ -281,9 +281,8 @@ def plain_easiest_first(case, hardest=False):
         is_open = [i for i in range(n) if labels[i] is None]
         sees = {i: {j for j in neighbours(i, case.order) if j not in is_open} for i in is_open}
         found = {i: best_label(i, seen_by(case, i, sees[i], labels)) for i in is_open}
-        chosen = (min if hardest else max)(
-            is_open, key=lambda i: found[i][1]
-        )  # the first of equal ones
+        # the first of equal ones
+        chosen = (min if hardest else max)(is_open, key=lambda i: found[i][1])
         linked = next(run for run in _runs(is_open, case.order) if chosen in run)
         for i in linked:
             earlier[i] = earlier[i] if i == chosen else chosen

@@ -18,14 +18,7 @@ from spacy_hoseq.decoders.bidirectional.local import (
     log_probabilities,
 )
 
-from .local_cases import (
-    OFFSETS,
-    UNSEEN,
-    LocalCase,
-    RandomLocal,
-    neighbours,
-    seen_by,
-)
+from .local_cases import OFFSETS, UNSEEN, LocalCase, RandomLocal, neighbours, seen_by
 
 some_lengths = st.lists(st.integers(1, 7), max_size=4).map(lambda sizes: np.array(sizes, np.int64))
 any_order = pytest.mark.parametrize("order", [1, 2])

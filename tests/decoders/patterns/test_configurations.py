@@ -110,9 +110,8 @@ def test_many_spans_that_overlap(n_spans):
             (i + 1) % 2 for i in range(n_spans)
         ]
         got = posterior_of(case.potentials())
-        alone = [
-            1.0 + np.exp(weight) for _, _, weight in spans
-        ]  # given 1 at the beginning, the others are free
+        # given 1 at the beginning, the others are free
+        alone = [1.0 + np.exp(weight) for _, _, weight in spans]
         total = np.prod(alone) + 2.0**n_spans
         assert got.log_z == pytest.approx([np.log(2 * total)])
         shares = [

@@ -17,10 +17,7 @@ from spacy_hoseq.decoders.problem import NoPath, Weights
 
 from ...cases import Case
 from ...strategies import cases
-from ..answers.posteriors import (
-    assert_enumerated,
-    posterior_of,
-)
+from ..answers.posteriors import assert_enumerated, posterior_of
 from ..test_posterior import NEVER, only_way_on
 
 

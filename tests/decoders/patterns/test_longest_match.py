@@ -62,10 +62,8 @@ def test_pattern_of_large_weight_in_every_labelling(weight):
         np.zeros((5, 2)), np.zeros((2, 2)), np.array([5]), (((0, 0, 0), weight),), allowed=allowed
     )
     got = logarithmic(case.potentials())
-    ends = {
-        -1000.0: -1000.0,
-        1000.0: 3000.0,
-    }  # one labelling has the least or the most of it: 1 or 3 times
+    # one labelling has the least or the most of it: 1 or 3 times
+    ends = {-1000.0: -1000.0, 1000.0: 3000.0}
     assert got.log_z == pytest.approx([ends[weight]])
     np.testing.assert_allclose(got.nodes[[0, 4], 0], float(weight > 0))
     assert got.expected.node_weights[case.pattern_scores().trie.node_of[0]] == pytest.approx(

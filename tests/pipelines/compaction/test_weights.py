@@ -87,9 +87,8 @@ def test_pruned_features_do_not_fire():
     weights.finish()
     kept = weights_of(model).extra["keys"].tolist()
     others = np.delete(keys, [2, 3, 4])
-    assert kept == sorted(
-        (others & np.uint64(0xFFFFF)).tolist()
-    )  # 8 keys of 20 bits: 8 / 2^20 < 1e-5
+    # 8 keys of 20 bits: 8 / 2^20 < 1e-5
+    assert kept == sorted((others & np.uint64(0xFFFFF)).tolist())
 
 
 def test_only_emissions_are_pruned():

@@ -42,7 +42,7 @@ def test_there_is_one_file_for_each():
 @pytest.mark.parametrize("name", RECIPES)
 def test_files_are_complete_configs(name):
     """Which `spacy init fill-config` reads. A language changes a few lines of them; without one they stay."""
-    text = (FOLDER / f"{name}.cfg").read_text(encoding="utf8")
+    text = (FOLDER / f"{name}.cfg").read_text("utf8")
     found = load_model_from_config(Config().from_str(text), auto_fill=True, validate=True).lang
     assert found == RECIPES[name].lang
     if name != "chinese":
@@ -137,7 +137,7 @@ def test_what_does_not_exist():
 
 def rows_of(path, separator, n_sentences):
     """Words, tags and chunk tags of sentences."""
-    for block in path.read_text(encoding="utf8").strip().split("\n\n")[:n_sentences]:
+    for block in path.read_text("utf8").strip().split("\n\n")[:n_sentences]:
         rows = [line.split(separator) for line in block.splitlines() if not line.startswith("#")]
         if separator == "\t":
             yield [row[1] for row in rows], [row[4] for row in rows], ["O"] * len(rows)
@@ -185,7 +185,7 @@ def test_recipe_learns_and_predicts(name, corpus, tmp_path):
     few = {"eval_frequency": 2, "max_steps": 6, "logger.progress_bar": None}
     changes = {**paths, **{f"training.{name}": value for name, value in few.items()}}
     path = tmp_path / "config.cfg"
-    path.write_text(recipe(name, lang), encoding="utf8")
+    path.write_text(recipe(name, lang), "utf8")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         log = StringIO()

@@ -22,7 +22,7 @@ PARTS = [["yr", "part", "PART", "", "yr"], ["oedd", "verb", "VERB", "Tense=Imp",
 @pytest.fixture
 def path(tmp_path):
     file = tmp_path / "a.conllu"
-    file.write_text(TEXT, encoding="utf8")
+    file.write_text(TEXT, "utf8")
     return file
 
 

@@ -63,7 +63,7 @@ def test_heads_that_are_no_tree(tmp_path):
     """Several roots do not make several sentences; nothing learns from heads."""
     folder = tiny.write(tmp_path / "treebank", train=40, dev=20, test=10)
     file = folder / "en_tiny-ud-train.conllu"
-    rows = [line.split("\t") for line in file.read_text(encoding="utf8").split("\n")]
+    rows = [line.split("\t") for line in file.read_text("utf8").split("\n")]
     for row in rows:
         if len(row) == 10:
             row[6:8] = "0", "root"
@@ -83,6 +83,6 @@ def test_layers_that_no_word_has(tmp_path):
 
 def test_damaged(tmp_path):
     folder = tiny.write(tmp_path / "treebank")
-    (folder / "en_tiny-ud-dev.conllu").write_text("1\tword\n\n", encoding="utf8")
+    (folder / "en_tiny-ud-dev.conllu").write_text("1\tword\n\n", "utf8")
     with pytest.raises(ValueError, match=r"\[HS191\].*en_tiny-ud-dev.conllu, line 1"):
         write_parts(treebank_in(folder), tmp_path)

@@ -47,9 +47,9 @@ Contributors: Nobody, In Particular
 def write(folder, train=200, dev=100, test=100, **settings):
     """A folder as treebanks are published; a part of 0 sentences is not there."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "README.md").write_text(README, encoding="utf8")
+    (folder / "README.md").write_text(README, "utf8")
     for first, (part, n) in enumerate({"train": train, "dev": dev, "test": test}.items()):
         if n:
             text = conllu(first, n, **settings)
-            (folder / f"en_tiny-ud-{part}.conllu").write_text(text, encoding="utf8")
+            (folder / f"en_tiny-ud-{part}.conllu").write_text(text, "utf8")
     return folder

@@ -30,7 +30,7 @@ TEXT = """\
 
 
 def read(path, text, cut=False):
-    path.write_text(text, encoding="utf8")
+    path.write_text(text, "utf8")
     return list(read_conllu(path, Settings(cut=cut)))
 
 

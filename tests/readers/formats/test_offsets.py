@@ -31,7 +31,7 @@ FORMS = {
 
 
 def read(folder, text, settings=None, name="a.jsonl"):
-    (folder / name).write_text(text, encoding="utf8")
+    (folder / name).write_text(text, "utf8")
     return list(read_offsets(folder / name, settings or Settings()))
 
 

@@ -35,7 +35,7 @@ FILES = {
 
 
 def file_of(folder, text, name="a.txt"):
-    (folder / name).write_text(text, encoding="utf8")
+    (folder / name).write_text(text, "utf8")
     return folder / name
 
 

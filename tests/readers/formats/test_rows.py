@@ -27,7 +27,7 @@ ROW = {
 
 
 def read(path, text):
-    path.write_text(text, encoding="utf8")
+    path.write_text(text, "utf8")
     assert recognised(path, Settings()) == "rows"
     return list(read_corpus(path, "rows", Settings()))
 

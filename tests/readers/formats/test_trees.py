@@ -137,13 +137,7 @@ def test_words_that_look_like_markup():
         ("1998 <b>", 0, 1, '"1998" outside of all brackets', "an opening bracket"),
         ("\n(S (A a)\n", 0, 2, "the end of the file", END.format(2)),
         ("(S\n(A a))\n(S (B b)", 1, 3, "the end of the file", END.format(3)),
-        (
-            "(S " * 401,
-            0,
-            1,
-            "more than 400 open brackets",
-            "brackets that are closed",
-        ),
+        ("(S " * 401, 0, 1, "more than 400 open brackets", "brackets that are closed"),
     ],
 )
 def test_damage(text, n_before, line, found, expected):
