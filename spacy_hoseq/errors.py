@@ -207,6 +207,10 @@ class Errors(metaclass=WithCodes):
         "A process that annotates texts has ended: {problem}. It may have run out of memory; take smaller parts "
         "(--part-size) or fewer processes (--n-process). What is written is complete; the same command goes on."
     )
+    HS115 = (
+        "The account of this run does not add up: {problem}. Do not use what was written; give the same command again "
+        "with --force, while no other program changes these files."
+    )
     HS120 = (
         "The tokenizer has no segmenter yet, so it cannot cut texts into words. Name a trained pipeline: "
         "`segmenter` in [initialize.tokenizer], or `nlp.tokenizer.initialize(segmenter=...)`."

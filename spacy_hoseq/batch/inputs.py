@@ -23,8 +23,9 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
 from ..errors import Errors
+from ..readers.account import Account
 from ..readers.docs import sentences_to_doc
-from ..readers.files import Line, find_files, read_lines
+from ..readers.files import Line, read_lines
 from ..readers.formats.recognised import read_corpus
 from ..readers.rows import Entry, json_rows, parquet_rows, table_rows
 from ..readers.sentences import Problem
@@ -78,39 +79,46 @@ Items = Iterator[Record | Problem]
 Files = dict[str, Path]  # by their names in messages and ids
 
 
-def input_files(inputs: Sequence[str], output: Path | None) -> Files:
+def input_files(inputs: Sequence[str], output: Path | None, account: Account) -> Files:
     """Files of folders and globs, in order. output: a folder of which nothing is read.
 
     RAISES ValueError [HS074]: there is no such file; [HS167]: an input lies in the output.
     """
     endings = [*FORMATS, *(f"{ending}.zst" for ending in FORMATS)]
-    folder = None if output is None else output.resolve()
+    folder = None if output is None else _real(output)
     files: list[Path] = []
     for name in inputs:
         for path in _matches(name):
-            if folder in (path.resolve(), *path.resolve().parents):
+            if folder in (_real(path), *_real(path).parents):
                 problem = f"holds the input {path}"
                 raise ValueError(Errors.HS167.format(path=output, problem=problem))
-            files += [path] if name == STANDARD else find_files(path, endings)
+            files += [path] if is_stream(path) else account.find(path, endings)
     by_name = {}
     for file in files:
-        if folder not in file.resolve().parents:
+        if folder in _real(file).parents:
+            account.leave_out([file], "below the output")
+        else:
             # bytes of a name that are no UTF-8 are shown as \xff
             by_name[os.fsencode(file).decode("utf8", "backslashreplace")] = file
-    if not by_name:
+    if not by_name and not account.unreadable:
         known = {"path": ", ".join(inputs), "suffixes": ", ".join(FORMATS)}
         raise ValueError(Errors.HS074.format(problem="nothing matches", **known))
     return by_name
 
 
-def parts_of(files: Files, options: InputOptions) -> Iterator[Part]:
+def is_stream(path: Path) -> bool:
+    """True if it can be read once only: standard input, a pipe."""
+    return path == Path(STANDARD) or path.exists() and not (path.is_file() or path.is_dir())
+
+
+def parts_of(files: Files, options: InputOptions, account: Account) -> Iterator[Part]:
     """Parts of all files, at least one."""
-    part = Part(0, [], [], 0)
+    part = Part(0, [], [*account.unreadable], 0)
     file_start = 0  # bytes of the files before this one
     n_characters = 0  # of all rows
     room = MIN_CHARACTERS_PER_PART
     for name, path in files.items():
-        for item in rows_in(name, path, options):
+        for item in account.read(path, rows_in(name, path, options)):
             if isinstance(item, Problem):
                 part.problems.append(item)
                 continue
@@ -167,6 +175,11 @@ def _matches(name: str) -> list[Path]:
     if glob.has_magic(name) and not path.exists():
         return [Path(match) for match in sorted(glob.glob(name, recursive=True))]
     return [path]
+
+
+def _real(path: Path) -> Path:
+    """The path without links; that of a link to itself stays."""
+    return Path(os.path.realpath(path))
 
 
 def _is_unicode(text: str) -> bool:

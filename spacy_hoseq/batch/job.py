@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import Errors
+from ..readers.account import Account
 from .annotator import Annotator
 from .formats import TABLES, Done, Work
-from .inputs import STANDARD, InputOptions, Part, input_files, parts_of
+from .inputs import STANDARD, InputOptions, Part, input_files, is_stream, parts_of
 from .processes import in_processes
 
 INCOMPLETE = ".writing"  # ending of a part that is not complete
@@ -54,7 +55,9 @@ class Job:
         self.output = output
         self.format = format
         self.options = options
-        self.files = input_files(inputs, output)
+        self.account = Account()
+        self.files = input_files(inputs, output, self.account)
+        self._has_streams = any(map(is_stream, self.files.values()))
 
     @property
     def size(self) -> int:
@@ -63,24 +66,26 @@ class Job:
 
     def to_stream(self, stream: IO[bytes], n_process: int, report: Report) -> Entry:
         """Write all parts. RETURNS counts of parts, rows, tokens and errors. RAISES ValueError
-        [HS114, HS178]."""
+        [HS114, HS115, HS178]."""
         entries: list[Entry] = []
         for done in self._done(entries, False, n_process):
             stream.write(done.data)
             stream.flush()
             entries.append(done.entry)
             report(done)
-        return _counts(entries)
+        counts = _counts(entries)
+        self.account.check(counts["rows"])
+        return counts
 
     def to_folder(self, n_process: int, force: bool, report: Report) -> Entry:
         """Write the parts that are missing, and check that the input of the others is unchanged.
         RETURNS counts as `to_stream`. force (bool): delete what an earlier run has written.
 
-        RAISES ValueError [HS114]: a process has ended; [HS167]: another job, or other files, are
-        there; [HS168]: another run writes there; [HS169]: it cannot be written; [HS178]: the input
-        has changed.
+        RAISES ValueError [HS114]: a process has ended; [HS115]: parts are gone when all is done;
+        [HS167]: another job, or other files, are there; [HS168]: another run writes there; [HS169]: it
+        cannot be written; [HS178]: the input has changed.
         """
-        folder = _Folder(self.output or Path(), self._header())
+        folder = _Folder(self.output or Path(), self._header(), self.account)
         with folder.opened(force):
             for done in self._done(folder.entries, folder.is_finished, n_process):
                 folder.write(done)
@@ -95,15 +100,15 @@ class Job:
         if not is_finished:
             parts = self._remaining([entry["read"] for entry in entries])
             yield from in_processes(Work(self.annotator, self.format), parts, n_process)
-        # standard input can be read once only
-        if is_finished or STANDARD not in self.files:
-            digests = [part.digest for part in parts_of(self.files, self.options)]
+        if is_finished or not self._has_streams:
+            parts = parts_of(self.files, self.options, self.account)
+            digests = [part.digest for part in parts]
             if digests != [entry["read"] for entry in entries] or self._stamps() != before:
                 raise self._input_changed()
 
     def _remaining(self, digests: Sequence[str]) -> Iterator[Part]:
         """Parts after the first ones, which have these digests. RAISES ValueError [HS178]."""
-        for part in parts_of(self.files, self.options):
+        for part in parts_of(self.files, self.options, self.account):
             if part.number >= len(digests):
                 yield part
             elif part.digest != digests[part.number]:
@@ -112,12 +117,14 @@ class Job:
             raise self._input_changed()
 
     def _stamps(self) -> list[tuple[int, int]]:
-        """Size and time of each file."""
+        """Size and time of each file that is there."""
         stamps = []
-        for name, path in self.files.items():
-            if name != STANDARD:
+        for path in self.files.values():
+            stamp = (-1, -1)
+            if path.is_file():
                 stat = path.stat()
-                stamps.append((stat.st_size, stat.st_mtime_ns))
+                stamp = (stat.st_size, stat.st_mtime_ns)
+            stamps.append(stamp)
         return stamps
 
     def _input_changed(self) -> ValueError:
@@ -134,11 +141,12 @@ class Job:
 
 class _Folder:
     """The output folder. header: the first line of parts.jsonl. Once it is opened, `entries` are the
-    lines of the parts that are done."""
+    lines of the parts that are done. account: of what is read and written."""
 
-    def __init__(self, path: Path, header: Entry) -> None:
+    def __init__(self, path: Path, header: Entry, account: Account) -> None:
         self.path = path
         self.header = header
+        self.account = account
         self.entries: list[Entry] = []
         self.is_finished = False
         self._errors = path / "errors.jsonl"
@@ -169,10 +177,14 @@ class _Folder:
         # in this order: a part that has its name is in the list
         _append(self._log, _line(done.entry))
         incomplete.replace(path)
+        self.account.wrote(path, len(done.data))
         self.entries.append(done.entry)
 
     def finish(self) -> None:
-        """Write the errors, and that all is done."""
+        """Write the errors, and that all is done. RAISES ValueError [HS115]: it is not there."""
+        size = os.fstat(self._log.fileno()).st_size
+        self.account.wrote(self.path / "parts.jsonl", size)
+        self.account.check(_counts(self.entries)["rows"])
         if self.is_finished:
             return
         errors = self._error_lines()
@@ -245,6 +257,7 @@ class _Folder:
             path = self._path_of(entry)
             if not path.exists() or _sha256(path.read_bytes()) != entry["sha256"]:
                 raise self._refused(f"has lost {path.name}, or it was changed since")
+            self.account.wrote(path)
 
     def _path_of(self, entry: Entry) -> Path:
         return self._parts / str(entry.get("file"))

@@ -13,7 +13,7 @@ from wasabi import msg
 from ..errors import Errors
 from ..reporting.pages import uncalibrated
 from .app import hoseq_cli, then
-from .shared import Code, Model
+from .shared import Code, Model, show_account
 
 if TYPE_CHECKING:
     from ..batch.formats import Done
@@ -161,6 +161,6 @@ def report(job: "Job", output: str, state: Any) -> None:
     if job.output is not None:
         place = f"{output}/errors.jsonl"
         names = {"Parts": "parts", "Texts": "rows", "Tokens": "tokens", "Errors": "errors"}
-        msg.table([(name, f"{state[key]:,}") for name, key in names.items()], aligns=("l", "r"))
+        show_account(job.account, {name: state[key] for name, key in names.items()})
     if state["errors"]:
         print(f"{state['errors']:,} errors: {place}", file=sys.stderr)

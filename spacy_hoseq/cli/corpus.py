@@ -17,11 +17,12 @@ from ..inspection.findings import corrected, find_errors
 from ..inspection.selection import Doubts, doubtful_tokens, doubts_of, select
 from ..pipelines import checked_language, run_code
 from ..pipelines.recipes import recipe
-from ..readers.annotated import read_docs, spacy_files
+from ..readers.account import Account
+from ..readers.annotated import read_docs
 from ..readers.rows import read_values
 from ..readers.sentences import Problem
 from ..reporting.findings import annotation_tasks, findings_page, marked, task_of
-from .app import done, hoseq_cli
+from .app import hoseq_cli
 from .shared import (
     Code,
     Components,
@@ -31,6 +32,7 @@ from .shared import (
     TextKey,
     check_free,
     docs_of,
+    finish,
     pipeline_of,
     progress,
     write,
@@ -76,7 +78,9 @@ def find_errors_cli(
     run_code(code)
     # options that typer does not know are settings of the config, as in `spacy train`
     settings = config_of(config, lang, parse_config_overrides(context.args))
-    docs = docs_in(corpus, checked_language(settings.get("nlp", {}).get("lang", "")))
+    account = Account()
+    corpus_lang = checked_language(settings.get("nlp", {}).get("lang", ""))
+    docs = docs_in(corpus, corpus_lang, account)
     msg.info(f"{len(docs):,} docs, {folds} trainings")
     findings = find_errors(
         settings,
@@ -88,11 +92,13 @@ def find_errors_cli(
         progress=lambda trained: progress(trained, "trainings", folds),
     )
     page = output / "findings.html"
-    write(page, findings_page(docs, findings))
-    write(output / "findings.spacy", marked(docs, findings))
+    write(page, findings_page(docs, findings), account)
+    write(output / "findings.spacy", marked(docs, findings), account)
     # last of the three: if it is there, all are complete
-    write(tasks, annotation_tasks(docs, findings))
-    done(
+    write(tasks, annotation_tasks(docs, findings), account)
+    finish(
+        account,
+        {"Docs": len(docs)},
         f"{len(findings):,} findings: {page}, findings.jsonl, findings.spacy",
         f"look at {page}; answer in {tasks}; "
         f"python -m spacy hoseq correct {corpus} {tasks} -o CORRECTED.spacy",
@@ -112,9 +118,17 @@ def config_of(name: str, lang: str | None, overrides: dict[str, Any]) -> Config:
         raise ValueError(message) from error
 
 
-def docs_in(corpus: Path, lang: str) -> list[Doc]:
-    """All Docs of a corpus."""
-    return list(progress(read_docs(spacy_files(corpus), spacy.blank(lang).vocab)))
+def docs_in(corpus: Path, lang: str, account: Account) -> list[Doc]:
+    """All Docs of a corpus. RAISES ValueError [HS172]: not all can be read, and findings are numbered
+    by all of them."""
+    vocab = spacy.blank(lang).vocab
+    docs: list[Doc] = []
+    files = account.find(corpus, [".spacy"])
+    for problem in account.unreadable:
+        raise ValueError(Errors.HS172.format(actual=problem.actual, expected=problem.expected))
+    for file in files:
+        docs += progress(account.read(file, read_docs([file], vocab)))  # type: ignore[arg-type]
+    return docs
 
 
 @hoseq_cli.command("correct", failed="Nothing written")
@@ -141,7 +155,8 @@ def correct_cli(
     """
     check_free(output, force)
     # Docs that only change their annotation need no language
-    docs = docs_in(corpus, "xx")
+    account = Account()
+    docs = docs_in(corpus, "xx", account)
     lines: list[Any] = []
     for line in read_values(answers, ["utf-8"], lambda entry: [dict(entry.value)], "an object"):
         # without a line, its correction would be missing
@@ -151,8 +166,10 @@ def correct_cli(
             raise ValueError(Errors.HS172.format(actual=actual, expected=expected))
         lines.append(line)
     n_changed = corrected(docs, lines)
-    write(output, docs)
-    done(
+    write(output, docs, account)
+    finish(
+        account,
+        {"Docs": len(docs)},
         f"{n_changed:,} corrections: {output}",
         f"python -m spacy train CONFIG --paths.train {output} --paths.dev DEV.spacy --output DIR",
     )
@@ -197,8 +214,8 @@ def select_cli(
         raise ValueError(Errors.HS027.format(name="output", value=output, expected=expected))
     check_free(output, force)
     nlp = pipeline_of(model, code)
-    problems: list[Problem] = []
-    docs = list(docs_of(nlp, [pool], text_key, problems))
+    account = Account()
+    docs = list(docs_of(nlp, [pool], text_key, account))
     if not docs:
         expected = "lines with text, or Docs"
         raise ValueError(Errors.HS159.format(what="text", source=pool, expected=expected))
@@ -218,15 +235,15 @@ def select_cli(
             rows.append(with_spans(docs[i], doubts[i], words))
         n_words += len(doubts[i].words)
         n_doubtful += len(words)
-    write(output, rows)
-    done(
+    write(output, rows, account)
+    finish(
+        account,
+        {"Texts": len(docs), "Selected": len(chosen)},
         f"{len(chosen):,} of {len(docs):,} texts: {output}. {n_words:,} words, "
         f"of which {n_doubtful:,} are doubtful",
         f"label the doubtful words in {output}, and train with these texts, too",
+        len(doubts),
     )
-    # the exit status says that some lines could not be read
-    if problems:
-        msg.warn("Without what is listed above", exits=1)
 
 
 def task(doc: Doc, doubts: Doubts, doubtful: list[int]) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 and how they write a file."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -17,13 +16,14 @@ from wasabi import msg
 from ..components.base import SequenceComponent
 from ..errors import Errors
 from ..pipelines import load, run_code
+from ..readers.account import Account, whole
 from ..readers.annotated import read_docs
-from ..readers.files import find_files
 from ..readers.sentences import Problem
 from ..readers.texts import texts_in
 from .app import done
 
 PROBLEMS_SHOWN = 20
+RAW_ENDINGS = (".txt", ".jsonl", ".spacy")  # of texts
 
 Item = TypeVar("Item")
 
@@ -65,40 +65,63 @@ def docs_of(
     nlp: Language,
     paths: Iterable[Path],
     text_key: str,
-    problems: list[Problem],
+    account: Account,
     *,
     words: bool = False,
 ) -> Iterator[Doc]:
-    """A Doc for each line of .txt and .jsonl files, and the Docs of .spacy files.
-
-    problems: lines that cannot be read are appended to it, and shown at the end. words: spaces
-        separate the words already.
-    """
-    yield from progress(_read(nlp, paths, text_key, problems, words), "texts read")
-    if problems:
-        show_problems(problems)
-
-
-def _read(
-    nlp: Language, paths: Iterable[Path], text_key: str, problems: list[Problem], words: bool
-) -> Iterator[Doc]:
+    """A Doc for each line of .txt and .jsonl files, and the Docs of .spacy files. What cannot be read
+    is in the account, and shown at the end. words: spaces separate the words already."""
+    files: list[Path] = []
     for path in paths:
-        for file in find_files(path, (".txt", ".jsonl", ".spacy")):
-            if file.suffix == ".spacy":
-                yield from read_docs([file], nlp.vocab)
-                continue
-            for item in texts_in(file, text_key):
-                if isinstance(item, Problem):
-                    problems.append(item)
-                    continue
-                if words:
-                    doc = Doc(nlp.vocab, words=item.text.split())
-                else:
-                    doc = nlp.tokenizer(item.text)
-                # `select` writes the other fields of a line beside its text again
-                if item.fields:
-                    doc.user_data["meta"] = item.fields
-                yield doc
+        files += account.find(path, RAW_ENDINGS)
+    for file in files:
+        docs = _docs_in(file, nlp, text_key, words)
+        for item in progress(account.read(file, docs), "texts read"):
+            if not isinstance(item, Problem):
+                yield item
+    if account.problems:
+        show_problems(account.problems)
+
+
+def _docs_in(file: Path, nlp: Language, text_key: str, words: bool) -> Iterator[Doc | Problem]:
+    """The Docs of a file."""
+    if file.suffix == ".spacy":
+        try:
+            yield from read_docs([file], nlp.vocab)
+        except (OSError, ValueError) as error:
+            yield Problem(file, 0, str(error), "a .spacy file that can be read")
+        return
+    for item in texts_in(file, text_key):
+        if isinstance(item, Problem):
+            yield item
+            continue
+        if words:
+            doc = Doc(nlp.vocab, words=item.text.split())
+        else:
+            doc = nlp.tokenizer(item.text)
+        # `select` writes the other fields of a line beside its text again
+        if item.fields:
+            doc.user_data["meta"] = item.fields
+        yield doc
+
+
+def show_account(account: Account, counts: Mapping[str, int]) -> None:
+    """Show what became of files, then other counts."""
+    rows = account.rows()
+    rows += [(name, f"{n:,}", "") for name, n in counts.items()]
+    msg.table(rows, aligns=("l", "r", "l"))
+
+
+def finish(
+    account: Account, counts: Mapping[str, int], what: object, step: str, n_items: int | None = None
+) -> None:
+    """Show the account, say what was made, and what to do next; exit with 1 if something could not be
+    read, which was shown before. n_items: as `Account.check`, whose error it RAISES."""
+    account.check(n_items)
+    show_account(account, counts)
+    if account.problems:
+        msg.warn(f"Without what is listed above: {what}", exits=1)
+    done(what, step)
 
 
 def show_problems(problems: Sequence[Problem]) -> None:
@@ -125,28 +148,14 @@ def check_free(path: Path | None, force: bool) -> None:
         raise ValueError(Errors.HS113.format(path=path, problem="there is a file already"))
 
 
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A path to write to, which is renamed to `path` once it is complete. Until then, the file that
-    was there before stays."""
-    # in the same folder, for a file is renamed at once only within a disk
-    part = path.with_name(f"{path.name}.part")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        yield part
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def write_page(path: Path, html: str) -> None:
     """Write an HTML page, and say where it is."""
     write(path, html)
     done(path, f"look at {path}")
 
 
-def write(path: Path, content: Any) -> None:
-    """Write a text, rows (.jsonl) or Docs (any other ending)."""
+def write(path: Path, content: Any, account: Account | None = None) -> None:
+    """Write a text, rows (.jsonl) or Docs (any other ending). account: that this is to be in."""
     with whole(path) as part:
         if isinstance(content, str):
             part.write_text(content, encoding="utf8")
@@ -154,3 +163,5 @@ def write(path: Path, content: Any) -> None:
             srsly.write_jsonl(part, content)
         else:
             DocBin(docs=content, store_user_data=True).to_disk(part)
+    if account is not None:
+        account.wrote(path)

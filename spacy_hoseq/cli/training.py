@@ -32,13 +32,16 @@ from ..pipelines.treebanks.training import (
     save,
     train_recipe,
 )
+from ..readers.account import Account
 from .app import done, hoseq_cli
 from .shared import (
+    RAW_ENDINGS,
     Code,
     Force,
     TextKey,
     check_free,
     docs_of,
+    finish,
     pipeline_of,
     progress,
     write,
@@ -123,17 +126,17 @@ def clusters_cli(
     DOCS: docs/tasks/words.md
     """
     check_free(output, force)
-    problems: list[Any] = []
+    account = Account()
     nlp = pipeline_of(model, code) if model else spacy.blank(checked_language(lang))
-    docs = docs_of(nlp, texts, text_key, problems, words=words)
+    docs = docs_of(nlp, texts, text_key, account, words=words)
     bigrams, classes = clusters_of(docs, output, n, min_count, sweeps)
-    msg.text(f"{int(bigrams.counts.sum()):,} pairs of neighbours")
-    done(
+    account.wrote(output)
+    finish(
+        account,
+        {"Texts": account.n_items, "Pairs of neighbours": int(bigrams.counts.sum())},
         f"{output}: {len(classes):,} words in {len(set(classes.tolist())):,} clusters",
         f'[initialize.lookups] @misc = "spacy_hoseq.word_classes.v1", path = "{output}"',
     )
-    if problems:
-        msg.warn("Without what is listed above", exits=1)
 
 
 def clusters_of(
@@ -206,33 +209,48 @@ def treebank_cli(
     check_output(output, overwrite=force)
     # a folder beside the output: it stays, and an interrupted run goes on from it
     work = output.with_name(f"{output.name}-training")
-    treebank = treebank_in(folder, lang)
+    account = Account()
+    treebank = treebank_in(folder, lang, account)
     # whatever is wrong with these files shows before hours of training
     if lexicon:
         tag_lexicon(lexicon)
     if lemmas:
         lemma_lexicon(lemmas)
-    scores = run(treebank, work, output, name, Lexicons(None, lexicon, lemmas), raw)
+    lexicons = Lexicons(None, lexicon, lemmas)
+    scores = run(treebank, work, output, name, lexicons, raw, account)
     msg.table(
         figures(scores), header=("", "gold words", "raw text"), divider=True, aligns=("l", "r", "r")
     )
-    done(
+    account.wrote(output)
+    finish(
+        account,
+        {"Words of the test part": scores["words"]},
         f'spacy.load("{output}"); its card: {output / "README.md"}',
         f'python -m spacy hoseq tag {output} "..."',
     )
 
 
 def run(
-    treebank: Treebank, work: Path, output: Path, name: str, lexicons: Lexicons, raw: Path | None
+    treebank: Treebank,
+    work: Path,
+    output: Path,
+    name: str,
+    lexicons: Lexicons,
+    raw: Path | None,
+    account: Account,
 ) -> dict[str, Any]:
     """Take all steps that are not done. RETURNS scores on the test part."""
     msg.info(f"{treebank.name}, language {treebank.lang}: reading")
-    contents = contents_of(treebank, work / "corpus", progress)
+    texts: list[Path] = []
+    if raw is not None:
+        texts = account.find(raw, RAW_ENDINGS)
+    others = [*filter(None, lexicons), *texts]
+    contents = contents_of(treebank, work / "corpus", account, others, progress)
     if raw is not None:
         clusters = work / "clusters.tsv"
         lexicons = lexicons._replace(clusters=clusters)
         if not clusters.exists():
-            docs = docs_of(spacy.blank(treebank.lang), [raw], "text", [])
+            docs = docs_of(spacy.blank(treebank.lang), [raw], "text", account)
             clusters_of(docs, clusters)
     for step in STEPS:
         # the trained tokenizer finds sentences; spaCy's rules do not

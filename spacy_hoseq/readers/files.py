@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,33 +28,82 @@ class Line(NamedTuple):
     text: str
 
 
+class Found(NamedTuple):
+    """A file or folder that was found. left_out: why it is not read, "" = it is. problem: why it
+    cannot be read, where that is known already."""
+
+    path: Path
+    left_out: str = ""
+    problem: str = ""
+
+
 def find_files(path: str | Path | None, suffixes: Sequence[str]) -> list[Path]:
     """The file, or all files below the folder with one of these suffixes (or one and .gz), in
     natural order.
 
     RAISES ValueError: spaCy's E913: no path; [HS074]: there is no such file or folder, or no such
-    file in it.
+    file in it, or a folder below it cannot be read.
     """
+    files = []
+    for found in found_at(path, suffixes):
+        if found.problem:
+            raise nothing_at(found.path, found.problem, suffixes)
+        if not found.left_out:
+            files.append(found.path)
+    if not files:
+        raise nothing_at(path, "the folder has no such file", suffixes)
+    return files
+
+
+def found_at(path: str | Path | None, suffixes: Sequence[str]) -> list[Found]:
+    """The file, or all that is below the folder, in natural order. Hidden folders and links to
+    folders are not entered. RAISES ValueError: spaCy's E913: no path; [HS074]: there is neither a
+    file nor a folder."""
     if path is None:
         raise ValueError(SpacyErrors.E913)
     path = Path(path)
     if path.is_file():
-        return [path]
-    files = [file for file in path.rglob("*") if file.is_file() and _matches(file, path, suffixes)]
-    if not files:
-        problem = "the folder has no such file" if path.is_dir() else NEITHER
-        known = f"{', '.join(suffixes)} (and .gz)"
-        raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=known))
+        return [Found(path)]
+    if not path.is_dir():
+        raise nothing_at(path, "it is a pipe or a device" if path.exists() else NEITHER, suffixes)
+    found: list[Found] = []
+
+    def unreadable(error: OSError) -> None:
+        found.append(Found(Path(error.filename), problem=str(error)))
+
+    for name, folders, files in os.walk(path, onerror=unreadable):
+        folder = Path(name)
+        for file in files:
+            found.append(Found(folder / file, _why_left_out(folder / file, suffixes)))
+        for below in [*folders]:
+            left_out = "hidden" if _is_hidden(below) else "links to folders"
+            if _is_hidden(below) or (folder / below).is_symlink():
+                found.append(Found(folder / below, left_out))
+                folders.remove(below)
     # wsj_9 before wsj_10
-    return sorted(files, key=lambda file: natural_order(file.relative_to(path)))
+    return sorted(found, key=lambda one: natural_order(one.path.relative_to(path)))
 
 
-def _matches(file: Path, folder: Path, suffixes: Sequence[str]) -> bool:
-    for part in file.relative_to(folder).parts:
-        # the second has the same sentences again, in some treebanks
-        if part.startswith(".") or part == "not-to-release":
-            return False
-    return has_ending(file, suffixes)
+def nothing_at(path: str | Path | None, problem: str, suffixes: Sequence[str]) -> ValueError:
+    """The error [HS074]."""
+    known = f"{', '.join(suffixes)} (and .gz)"
+    return ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=known))
+
+
+def _is_hidden(name: str) -> bool:
+    # the second has the same sentences again, in some treebanks
+    return name.startswith(".") or name == "not-to-release"
+
+
+def _why_left_out(file: Path, suffixes: Sequence[str]) -> str:
+    """Why a file in a folder is not read; "" = it is. One that cannot be opened, such as a link to
+    nothing, is: its reader says so."""
+    if _is_hidden(file.name):
+        return "hidden"
+    if not has_ending(file, suffixes):
+        return "of other endings"
+    # to open a pipe would wait for its writer
+    return "pipes or devices" if file.exists() and not file.is_file() else ""
 
 
 def has_ending(path: Path, suffixes: Iterable[str]) -> bool:

@@ -26,6 +26,7 @@ from spacy_hoseq.batch.inputs import (  # noqa: E402
     rows_in,
 )
 from spacy_hoseq.readers import rows as shared_rows  # noqa: E402
+from spacy_hoseq.readers.account import Account  # noqa: E402
 from spacy_hoseq.readers.sentences import Problem  # noqa: E402
 
 PLAIN = InputOptions()
@@ -74,7 +75,7 @@ def test_packed_files(tmp_path):
         assert [text for _, text in texts(path)] == ["one", "two"] * 500
         path.write_bytes(path.read_bytes()[:-7])
         assert len(problems(path)) == 1, "truncated"
-    assert len(input_files([str(tmp_path)], None)) == 2
+    assert len(input_files([str(tmp_path)], None, Account())) == 2
 
 
 def test_json_lines(tmp_path):
@@ -231,7 +232,7 @@ def test_a_name_that_is_no_utf_8(tmp_path):
     except OSError:
         pytest.skip("this disk has no such names")
     (tmp_path / "b\udcff.csv").write_text("body")
-    (part,) = parts_of(input_files([str(tmp_path)], None), PLAIN)
+    (part,) = parts_of(input_files([str(tmp_path)], None, Account()), PLAIN, Account())
     assert [row.id.rpartition("/")[2] for row in part.rows] == ["b\\xff.txt:1"]
     assert [problem.path.name for problem in part.problems] == ["b\\xff.csv"]
 
@@ -271,14 +272,14 @@ def test_files_folders_and_globs_in_order(tmp_path):
         (tmp_path / name).write_bytes(b"")
 
     def names(*inputs, output=None):
-        found = input_files([str(tmp_path / name) for name in inputs], output)
+        found = input_files([str(tmp_path / name) for name in inputs], output, Account())
         return [path.relative_to(tmp_path).as_posix() for path in found.values()]
 
     assert names("in") == ["in/b9.txt", "in/b10.txt", "in/deep/a.jsonl.gz"]
     assert names("in/*.txt", "in/b9.txt", "in/x.pdf") == ["in/b10.txt", "in/b9.txt", "in/x.pdf"]
-    assert names("in/**/*.gz") == ["in/deep/a.jsonl.gz"] and input_files(["-"], None) == {
-        "-": Path("-")
-    }
+    assert names("in/**/*.gz") == ["in/deep/a.jsonl.gz"] and input_files(
+        ["-"], None, Account()
+    ) == {"-": Path("-")}
     assert names(".", output=tmp_path / "out") == ["in/b9.txt", "in/b10.txt", "in/deep/a.jsonl.gz"]
     for inside in ("out", "out/parts/0.jsonl", "out/parts"):
         with pytest.raises(ValueError, match="HS167"):
@@ -299,7 +300,7 @@ def test_parts_end_where_the_input_says(tmp_path, monkeypatch):
     last.write_text("one\ntwo\n")
     monkeypatch.setattr(inputs, "MIN_CHARACTERS_PER_PART", 120)
     files = {path.name: path for path in (lines, last)}
-    parts = list(parts_of(files, InputOptions(part_size=2)))
+    parts = list(parts_of(files, InputOptions(part_size=2), Account()))
     assert [texts_in(part) for part in parts] == [
         ["one", "two"],
         ["x" * 30],
@@ -311,7 +312,9 @@ def test_parts_end_where_the_input_says(tmp_path, monkeypatch):
     assert parts[-1].position == total and [p.position for p in parts] == sorted(
         p.position for p in parts
     )
-    assert [texts_in(part) for part in parts_of({}, PLAIN)] == [[]], "a job without texts is a job"
+    assert [texts_in(part) for part in parts_of({}, PLAIN, Account())] == [[]], (
+        "a job without texts is a job"
+    )
 
 
 def texts_in(part):
@@ -324,7 +327,10 @@ def test_the_first_parts_are_small(tmp_path):
     path.write_text("".join(f"{i:0100}\n" for i in range(10_000)))
 
     def sizes(most):
-        return [len(part.rows) for part in parts_of({"a": path}, InputOptions(part_size=most))]
+        return [
+            len(part.rows)
+            for part in parts_of({"a": path}, InputOptions(part_size=most), Account())
+        ]
 
     assert (
         sizes(1000)[:20] == [MIN_CHARACTERS_PER_PART // 150] * 20

@@ -5,7 +5,9 @@ A part that the treebank has is taken as it is. A part that it lacks is made fro
 ninth is for the test, the tenth for development. Training never sees either.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +17,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ...errors import Errors
+from ...readers.account import Account, whole
 from ...readers.docs import ATTRIBUTES, grouped, sentences_to_doc
 from ...readers.formats.recognised import read_corpus
 from ...readers.sentences import Problem, Sentence
@@ -35,28 +38,60 @@ class Contents(NamedTuple):
     made: bool
 
 
-def contents_of(treebank: Treebank, folder: Path, progress: Progress = iter) -> dict[str, Contents]:
-    """Contents of the parts in a folder, which are written if they are not there. RAISES ValueError
-    [HS191]: as `write_parts`, or they are parts of another treebank."""
+def contents_of(
+    treebank: Treebank,
+    folder: Path,
+    account: Account,
+    others: Sequence[Path] = (),
+    progress: Progress = iter,
+) -> dict[str, Contents]:
+    """Contents of the parts in a folder, which are written if they are not there. others: files of
+    which the pipeline is made, too. RAISES ValueError [HS191]: as `write_parts`, or they are parts of
+    another treebank, or of files that have changed."""
     path = folder / "parts.json"
-    source = [treebank.name, treebank.lang]
-    if not path.exists():
-        data: dict[str, Any] = {"treebank": source}
-        for part, contents in write_parts(treebank, folder, progress).items():
+    files = [*chain.from_iterable(treebank.files.values()), *others]
+    source = [treebank.name, treebank.lang, digest_of(files, account)]
+    data = _read(path)
+    if not data:
+        data = {"treebank": source}
+        for part, contents in write_parts(treebank, folder, account, progress).items():
             data[part] = contents._asdict()
-        srsly.write_json(path, data)
-    data = srsly.read_json(path)
-    name, lang = data.pop("treebank")
-    if [name, lang] != source:
-        problem = f"{path} is of {name}, language {lang}; give another --output, or remove {path.parents[1]}"
+        # written last: an interrupted run begins anew
+        with whole(path) as new:
+            srsly.write_json(new, data)
+    name, lang, *digest = data.pop("treebank")
+    if [name, lang, *digest] != source:
+        what = f"{name}, language {lang}"
+        if [name, lang] == source[:2]:
+            what = "other files or options than these"
+        problem = f"{path} is of {what}; give another --output, or remove {path.parents[1]}"
         raise ValueError(Errors.HS191.format(name=treebank.name, problem=problem))
     return {part: Contents(**fields) for part, fields in data.items()}
 
 
-def write_parts(treebank: Treebank, folder: Path, progress: Progress = iter) -> dict[str, Contents]:
+def digest_of(files: Iterable[Path], account: Account) -> str:
+    """A digest of the names and the bytes of files."""
+    digest = sha256()
+    for file in files:
+        data = sha256(file.read_bytes()).hexdigest()
+        for _ in account.read(file, [data]):
+            digest.update(f"{file.name} {data}\n".encode())
+    return digest.hexdigest()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """What parts.json says; nothing if it is not there, or not complete."""
+    with suppress(OSError, ValueError):
+        return dict(srsly.read_json(path))
+    return {}
+
+
+def write_parts(
+    treebank: Treebank, folder: Path, account: Account, progress: Progress = iter
+) -> dict[str, Contents]:
     """Write a .spacy file for each part, and the multi-word tokens of training. RETURNS what is in
     them. RAISES ValueError [HS191]: a line cannot be read, or there are too few sentences."""
-    docs = {part: list(progress(docs_of(treebank, part))) for part in (*PARTS, "")}
+    docs = {part: list(progress(docs_of(treebank, part, account))) for part in (*PARTS, "")}
     parts, made = divide(treebank.name, docs)
     folder.mkdir(parents=True, exist_ok=True)
     contents = {}
@@ -105,11 +140,11 @@ def divide(name: str, docs: dict[str, list[Doc]]) -> tuple[dict[str, list[Doc]],
     return parts, made
 
 
-def docs_of(treebank: Treebank, part: str) -> Iterator[Doc]:
+def docs_of(treebank: Treebank, part: str, account: Account) -> Iterator[Doc]:
     """The sentences of a part, ten in each Doc."""
     vocab = Vocab()
     for file in treebank.files.get(part, ()):
-        items = read_corpus(file, "conllu", Settings(cut=True))
+        items = account.read(file, read_corpus(file, "conllu", Settings(cut=True)))
         for group in grouped(_sentences(treebank.name, items), 10):
             doc = sentences_to_doc(vocab, group, treebank.lang)
             multiword = (sentence.multiword or () for sentence in group)

@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ...readers.files import find_files
+from ...errors import Errors
+from ...readers.account import Account
 from ..names import checked_language
 
 PARTS = ("train", "dev", "test")
@@ -21,24 +22,31 @@ class Treebank(NamedTuple):
     contributors: str
 
 
-def treebank_in(folder: Path, lang: str = "") -> Treebank:
-    """The treebank in a folder.
+def treebank_in(folder: Path, lang: str = "", account: Account | None = None) -> Treebank:
+    """The treebank in a folder. account: of what was found there.
 
     lang (str): "" = as its files say, "af_afribooms-ud-train.conllu", if spaCy has that language,
         else "xx".
-    RAISES ValueError [HS074]: no .conllu file; [HS027]: no such language.
+    RAISES ValueError [HS074]: no .conllu file; [HS027]: no such language; [HS191]: a folder below it
+        cannot be read.
     """
     if lang:
         checked_language(lang)
-    below = find_files(folder, [".conllu"])
+    if account is None:
+        account = Account()
+    name = folder.resolve().name
+    below = account.find(folder, [".conllu"])
+    for problem in account.unreadable:
+        raise ValueError(Errors.HS191.format(name=name, problem=problem.actual))
     # folders below it often have the same sentences again, as sources or in other versions
     files = [file for file in below if file.parent == folder] or below
+    account.leave_out(set(below).difference(files), "in folders below")
     by_part: dict[str, list[Path]] = {}
     for file in files:
         by_part.setdefault(part_of(file), []).append(file)
     readme = _readme(folder)
     return Treebank(
-        folder.resolve().name,
+        name,
         lang or language_of(files[0]),
         by_part,
         _field(readme, "License"),

@@ -31,12 +31,13 @@ from spacy.vocab import Vocab
 from thinc.api import Config
 
 from ...inspection.calibration import calibrate
+from ...readers.account import Account
 from ...readers.annotated import dev_examples, read_docs
 from ...segmentation import CharacterTokenizer
 from ..compaction.pipeline import compact_pipeline, save_compact
 from ..recipes import recipe
 from .multiword import add_words
-from .parts import LAYERS, Contents, layers_of
+from .parts import LAYERS, Contents, digest_of, layers_of
 
 STEPS = ("words", "sentences", "treebank")
 
@@ -78,21 +79,23 @@ def config_for(name: str, lang: str, contents: dict[str, Contents], lexicons: Le
 
 
 def train_recipe(work: Path, name: str) -> None:
-    """Train with the config of a step, unless that is done."""
+    """Train with the config of a step, unless that is done with this config and these parts."""
     folder = work / "training" / name
+    corpus = work / "corpus"
+    files = [work / "configs" / f"{name}.cfg", corpus / "train.spacy", corpus / "dev.spacy"]
+    digest = digest_of(files, Account())
     done = folder / "done"
     # the file is written last: a training that was interrupted begins anew
-    if done.exists():
+    if done.exists() and done.read_text(encoding="utf8") == digest:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    corpus = work / "corpus"
     paths = {
         "paths.train": str(corpus / "train.spacy"),
         "paths.dev": str(corpus / "dev.spacy"),
     }
     config = load_config(work / "configs" / f"{name}.cfg", overrides=paths)
     train(init_nlp(config), folder, stdout=sys.stdout, stderr=sys.stdout)
-    done.touch()
+    done.write_text(digest, encoding="utf8")
 
 
 def rules_suffice(work: Path, lang: str) -> bool:

@@ -6,6 +6,7 @@ from spacy.vocab import Vocab
 
 from spacy_hoseq.pipelines.treebanks.parts import contents_of, write_parts
 from spacy_hoseq.pipelines.treebanks.source import treebank_in
+from spacy_hoseq.readers.account import Account
 
 from . import tiny
 
@@ -16,7 +17,7 @@ def texts(path):
 
 def written(tmp_path, **sizes):
     treebank = treebank_in(tiny.write(tmp_path / "treebank", **sizes))
-    contents = write_parts(treebank, tmp_path)
+    contents = write_parts(treebank, tmp_path, Account())
     return contents, {part: texts(tmp_path / f"{part}.spacy") for part in ("train", "dev", "test")}
 
 
@@ -50,13 +51,32 @@ def test_too_few_sentences(sizes, part, tmp_path):
 def test_parts_of_another_treebank(tmp_path):
     treebank = treebank_in(tiny.write(tmp_path / "treebank", train=40, dev=20, test=10))
     folder = tmp_path / "a-training" / "corpus"
-    contents = contents_of(treebank, folder)
-    assert contents_of(treebank._replace(files={}), folder) == contents
-    assert contents == write_parts(treebank, folder)
-    for other in (treebank._replace(name="UD_B"), treebank._replace(lang="xx")):
-        message = r"\[HS191\] The treebank .* is of treebank, language en;.*a-training"
-        with pytest.raises(ValueError, match=message):
-            contents_of(other, folder)
+    lexicon = tmp_path / "forms.tsv"
+    lexicon.write_text("dog\tNN\n")
+    contents = contents_of(treebank, folder, Account(), [lexicon])
+    assert contents_of(treebank, folder, Account(), [lexicon]) == contents
+    assert contents == write_parts(treebank, folder, Account())
+    of_another = "is of treebank, language en;"
+    of_others = "is of other files or options than these;"
+    for other, lexicons, message in (
+        (treebank._replace(name="UD_B"), [lexicon], of_another),
+        (treebank._replace(lang="xx"), [lexicon], of_another),
+        (treebank, [], of_others),
+    ):
+        with pytest.raises(ValueError, match=rf"\[HS191\] The treebank .* {message}.*a-training"):
+            contents_of(other, folder, Account(), lexicons)
+    lexicon.write_text("dog\tNNS\n")
+    with pytest.raises(ValueError, match=of_others):
+        contents_of(treebank, folder, Account(), [lexicon])
+    file = treebank.files["dev"][0]
+    file.write_text(file.read_text().replace("dog", "cat"))
+    lexicon.write_text("dog\tNN\n")
+    with pytest.raises(ValueError, match=of_others):
+        contents_of(treebank, folder, Account(), [lexicon])
+    # as a killed run, or a full disk, leaves it
+    for rest in ("", '{"treebank": ["UD'):
+        (folder / "parts.json").write_text(rest)
+        assert contents_of(treebank, folder, Account())["dev"] == contents["dev"]
 
 
 def test_heads_that_are_no_tree(tmp_path):
@@ -68,7 +88,7 @@ def test_heads_that_are_no_tree(tmp_path):
         if len(row) == 10:
             row[6:8] = "0", "root"
     file.write_text("\n".join("\t".join(row) for row in rows), encoding="utf8")
-    write_parts(treebank_in(folder), tmp_path)
+    write_parts(treebank_in(folder), tmp_path, Account())
     docs = list(DocBin().from_disk(tmp_path / "train.spacy").get_docs(Vocab()))
     assert [sum(1 for _ in doc.sents) for doc in docs] == [10] * 4
 
@@ -85,4 +105,4 @@ def test_damaged(tmp_path):
     folder = tiny.write(tmp_path / "treebank")
     (folder / "en_tiny-ud-dev.conllu").write_text("1\tword\n\n", "utf8")
     with pytest.raises(ValueError, match=r"\[HS191\].*en_tiny-ud-dev.conllu, line 1"):
-        write_parts(treebank_in(folder), tmp_path)
+        write_parts(treebank_in(folder), tmp_path, Account())
