@@ -138,7 +138,7 @@ def test_tools_ask_components_and_decoders_by_their_public_names():
     """What a component is, is asked of itself: `target`, `read`, `knows`."""
     targets = ("targets.target", "targets.places", "targets.lemmas")
     of_components = (
-        "base", "structured", "tagger", "reading", "extensions", "expected_spans", *targets
+        "base", "structured", "tagger", "predictions", "extensions", "expected_spans", *targets
     )  # fmt: skip
     public = {*(f"components.{module}" for module in of_components), *ROOMS_OF_DECODERS}
     inside = {(name_of(path), module) for path in OF_TOOLS for module in imports(path)}
@@ -187,7 +187,7 @@ def test_rooms_of_decoders_are_entered_by_their_front_doors():
 def test_the_reader_of_syntax_trees_sees_imports():
     """The tests above would pass for ever if `imports` saw nothing."""
     tagger = set(imports(PACKAGE / "components" / "tagger.py"))
-    assert {"spacy.tokens", "decoders.choice", "components.reading"} <= tagger
+    assert {"spacy.tokens", "decoders.choice", "components.predictions"} <= tagger
     columns = set(imports(PACKAGE / "readers" / "formats" / "columns.py"))
     assert {"chunks", "readers.files"} <= columns
     assert {"features.attributes", "spacy.lexeme"} <= set(

@@ -1,8 +1,8 @@
 """Base of all components: labels, examples, updates, over spaCy's TrainablePipe.
 
 A component says where its labels stand on a Doc (`Target`), what constrains them, and how it
-predicts and learns; the rest is here. How it is saved is in `saving.py`, the tables of words that
-its features read in `tables.py`.
+predicts and learns; the rest is here. How it is saved, with the tables of words that its features
+read, is in `saving.py`.
 """
 
 import warnings
@@ -28,7 +28,7 @@ from ..features.known_tags import KNOWN_TAGS_TABLE
 from ..features.sequences import WordDocs, vocab_of, words_of
 from ..layers.scorer import scorer_of
 from .extensions import write_confidences
-from .reading import Reading, TagDictionary, intersection
+from .predictions import Predictions, TagDictionary, intersection
 from .saving import SavedComponent
 from .targets.target import LabelTable, Target, places_in, word_examples
 from .training import cite_tables, known_tags_in, listeners_in, upstream_of
@@ -167,7 +167,7 @@ class SequenceComponent(SavedComponent):
 
     def read(
         self, docs: Iterable[Doc], *, preset: bool = True, labels_alone: bool = False
-    ) -> Reading:
+    ) -> Predictions:
         """The labels of docs, and how sure they are; docs are not touched, and may be empty.
 
         preset (bool): what is set on the docs already constrains the labels, unless the component
@@ -176,11 +176,11 @@ class SequenceComponent(SavedComponent):
         """
         return self._read(self._words(docs), preset=preset, labels_alone=labels_alone)
 
-    def predict(self, docs: Iterable[Doc]) -> Reading:
+    def predict(self, docs: Iterable[Doc]) -> Predictions:
         """Predictions for `set_annotations`: labels alone, where nothing else is asked for."""
         return self.read(docs, labels_alone=self._writes_labels_alone)
 
-    def set_annotations(self, docs: Doc | Sequence[Doc], reading: Reading) -> None:
+    def set_annotations(self, docs: Doc | Sequence[Doc], reading: Predictions) -> None:
         """Write labels, and what else the config asks for. What is set already stays, unless
         `overwrite`."""
         docs = [docs] if isinstance(docs, Doc) else docs
@@ -320,7 +320,7 @@ class SequenceComponent(SavedComponent):
                 self.labels_changed()
 
     @abstractmethod
-    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Predictions:
         """Predictions for the words of docs, which may all be empty."""
 
     @abstractmethod
@@ -332,11 +332,11 @@ class SequenceComponent(SavedComponent):
     def _define(self, examples: list[Example], nlp: Language | None) -> None:
         """Number the features of the training data, and set all weights to zero."""
 
-    def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
+    def _write(self, docs: Sequence[Doc], reading: Predictions) -> None:
         """Write the labels."""
         self.target.write(docs, reading, self._label_table, overwrite=self.cfg["overwrite"])
 
-    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
+    def _keep(self, docs: Sequence[Doc], reading: Predictions) -> None:
         """Write what else the config asks for."""
 
     @property

@@ -7,7 +7,7 @@ written to a token attribute or, as tags of chunks, to a span group.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from spacy.language import Language
@@ -23,17 +23,18 @@ from ..decoders.bidirectional.local import contexts_of, known_slots
 from ..errors import Errors
 from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.local_classifiers import (
+    BatchScores,
     LocalModel,
     LocalScorer,
-    Strategy,
     TrainingBatch,
     define_features,
+    mean_loss,
     shim_of,
 )
-from ..layers.local_scores import BatchScores, mean_loss
 from .base import SequenceComponent
 from .extensions import write_decisions
-from .reading import Reading
+from .named import Representation, Strategy
+from .predictions import Predictions
 from .targets.chunk_tags import ChunkTags
 from .targets.target import Target, word_examples
 from .targets.token_labels import TokenLabels
@@ -74,7 +75,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         width: float = 0.5,
         passes: int = 0,
         attribute: str = "tag",
-        representation: Literal["iob1", "iob2", "ioe1", "ioe2", "bilou", "start_end"] | None = None,
+        representation: Representation | None = None,
         overwrite: bool = False,
         save_decisions: bool = False,
         scorer: Callable | None = None,
@@ -137,7 +138,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
     def _gold(self, examples: Iterable[Example]) -> Ints:
         return self.gold_ids(examples).astype(np.intp)
 
-    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Predictions:
         strategy = self.cfg["strategy"]
         hardest = strategy == "easiest_last"
         # Docs without any word have an empty path
@@ -152,9 +153,9 @@ class HoseqBidirectionalTagger(SequenceComponent):
         if strategy in GREEDY:
             return Decisions(docs, self.name, self.tags, path, hardest=hardest)
         why = f'the strategy "{strategy}" has no probability of each label'
-        return Reading(docs, self.name, self.tags, None, path.labels, why)
+        return Predictions(docs, self.name, self.tags, None, path.labels, why)
 
-    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
+    def _keep(self, docs: Sequence[Doc], reading: Predictions) -> None:
         if not self.cfg["save_decisions"] or not isinstance(reading, Decisions):
             return
         names = self._label_table.names
@@ -197,7 +198,7 @@ class HoseqBidirectionalTagger(SequenceComponent):
         return {**super()._meaning(), "representation": self.cfg["representation"]}
 
 
-class Decisions(Reading):
+class Decisions(Predictions):
     """Labels of a greedy strategy, which decides token by token. path: the labels, and how probable
     each was when it was decided, given the neighbours decided before. hardest (bool): the least
     certain token came first."""

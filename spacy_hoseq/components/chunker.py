@@ -5,10 +5,7 @@ them (Azuma & Matsumoto 2011). Every span comes with the exact probability that 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import (
-    Literal,
-    NamedTuple,
-)
+from typing import NamedTuple
 
 import numpy as np
 from spacy.language import Language
@@ -28,8 +25,9 @@ from ..layers.structured import TaggerModel
 from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
 from .expected_spans import expected_chunks
+from .named import ChunkRepresentation
 from .noun_chunks import DEFAULT_KEY, offer_noun_chunks, offer_to_docs
-from .reading import Reading
+from .predictions import Predictions
 from .structured import StructuredComponent, parts_of
 from .targets.chunk_tags import ChunkTypes, FoundChunks, found_chunks
 
@@ -81,7 +79,7 @@ class HoseqChunker(StructuredComponent):
         objective: str | Objective = "log_likelihood",
         decoder: str | Decoder = "exact",
         update_rule: UpdateRule,
-        representation: Literal["iob2", "bilou", "start_end"] = "bilou",
+        representation: ChunkRepresentation = "bilou",
         spans_key: str = DEFAULT_KEY,
         annotate_ents: bool = False,
         overwrite: bool = False,
@@ -177,7 +175,7 @@ class HoseqChunker(StructuredComponent):
         self.cfg["span_threshold"] = best
         return best
 
-    def chunks(self, reading: Reading, threshold: float | None = None) -> list[FoundChunks]:
+    def chunks(self, reading: Predictions, threshold: float | None = None) -> list[FoundChunks]:
         """The chunks of each Doc, and the probability that each is there: begins, goes on and ends
         as it does. threshold: those that are right in expectation, of probabilities above it; None
         = those of the best labelling."""
@@ -199,7 +197,7 @@ class HoseqChunker(StructuredComponent):
             for part in parts_of(docs, WORDS):
                 yield from super().pipe(part, batch_size=len(part))
 
-    def _write(self, docs: Sequence[Doc], reading: Reading) -> None:
+    def _write(self, docs: Sequence[Doc], reading: Predictions) -> None:
         chunks = self.chunks(reading, self.cfg["span_threshold"])
         self.target.write_chunks(docs, chunks, overwrite=self.cfg["overwrite"])
         if not self.cfg["annotate_ents"]:

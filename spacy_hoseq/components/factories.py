@@ -5,23 +5,14 @@ this module is light: a factory imports its component when it makes one.
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from thinc.api import Model
 
 from . import extensions as _extensions  # noqa: F401  (registers `doc._.hoseq_marginals`)
-
-# as in `layers.local_classifiers`, which this module must not load
-Strategy = Literal[
-    "easiest_first",
-    "easiest_last",
-    "left_to_right",
-    "right_to_left",
-    "dependency_network",
-    "full_bidirectional",
-]
+from .named import ChunkRepresentation, Representation, Strategy
 
 
 def sparse_emissions(templates: str, min_count: int = 1) -> dict[str, Any]:
@@ -57,20 +48,23 @@ def adagrad(
     }
 
 
+TAGGER: dict[str, Any] = {
+    "model": tagger_model(sparse_emissions("english_pos")),
+    "objective": "log_likelihood",
+    "decoder": "exact",
+    "update_rule": adagrad(),
+    "attribute": "tag",
+    "overwrite": False,
+    "neg_prefix": "!",
+    "save_marginals": False,
+    "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
+}
+
+
 @Language.factory(
     "hoseq_tagger",
     assigns=["token.tag"],
-    default_config={
-        "model": tagger_model(sparse_emissions("english_pos")),
-        "objective": "log_likelihood",
-        "decoder": "exact",
-        "update_rule": adagrad(),
-        "attribute": "tag",
-        "overwrite": False,
-        "neg_prefix": "!",
-        "save_marginals": False,
-        "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
-    },
+    default_config=TAGGER,
     default_score_weights={"tag_acc": 1.0},
 )
 def make_hoseq_tagger(
@@ -106,49 +100,17 @@ def make_hoseq_tagger(
     return component
 
 
-@Language.factory(
+make_hoseq_senter = Language.factory(
     "hoseq_senter",
     assigns=["token.is_sent_start"],
     default_config={
+        **TAGGER,
         "model": tagger_model(sparse_emissions("sentences", min_count=2)),
         "objective": "max_margin",
-        "decoder": "exact",
-        "update_rule": adagrad(),
         "attribute": "sent_start",
-        "overwrite": False,
-        "neg_prefix": "!",
-        "save_marginals": False,
-        "scorer": {"@scorers": "spacy_hoseq.label_scorer.v1"},
     },
     default_score_weights={"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
-)
-def make_hoseq_senter(
-    nlp: Language,
-    name: str,
-    model: Model,
-    objective: str | Callable,
-    decoder: str | Callable,
-    update_rule: Any,
-    attribute: str,
-    overwrite: bool,
-    neg_prefix: str,
-    save_marginals: bool,
-    scorer: Callable | None,
-) -> Any:
-    """Finds where sentences begin (`HoseqTagger`)."""
-    return make_hoseq_tagger(
-        nlp,
-        name,
-        model,
-        objective,
-        decoder,
-        update_rule,
-        attribute,
-        overwrite,
-        neg_prefix,
-        save_marginals,
-        scorer,
-    )
+)(make_hoseq_tagger)
 
 
 @Language.factory(
@@ -180,7 +142,7 @@ def make_hoseq_bidirectional_tagger(
     width: float,
     passes: int,
     attribute: str,
-    representation: Literal["iob1", "iob2", "ioe1", "ioe2", "bilou", "start_end"] | None,
+    representation: Representation | None,
     overwrite: bool,
     save_decisions: bool,
     scorer: Callable | None,
@@ -302,42 +264,45 @@ def make_hoseq_lemmatizer(
     return component
 
 
+CHUNKER: dict[str, Any] = {
+    # scores of words, and of the tags of an earlier tagger with their probabilities
+    "model": tagger_model(
+        {
+            "@architectures": "spacy_hoseq.SumEmissions.v1",
+            "nO": None,
+            "first": sparse_emissions("english_pos"),
+            "second": {
+                "@architectures": "spacy_hoseq.MarginalLinear.v1",
+                "min_count": 2,
+                "nO": None,
+                "templates": {"@misc": "spacy_hoseq.templates.v1", "name": "upstream_chunks"},
+                "upstream": {
+                    "@architectures": "spacy_hoseq.MarginalListener.v1",
+                    "upstream": "*",
+                    "grad_factor": 0.0,
+                    "threshold": 0.05,
+                },
+            },
+        }
+    ),
+    "objective": "log_likelihood",
+    "decoder": "exact",
+    "update_rule": adagrad(average=True),
+    "representation": "bilou",
+    "spans_key": "chunks",
+    "annotate_ents": False,
+    "overwrite": False,
+    "save_marginals": False,
+    "span_threshold": None,
+    "scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
+}
+
+
 @Language.factory(
     "hoseq_chunker",
     assigns=["doc.spans"],
     requires=["token.tag"],
-    default_config={
-        # scores of words, and of the tags of an earlier tagger with their probabilities
-        "model": tagger_model(
-            {
-                "@architectures": "spacy_hoseq.SumEmissions.v1",
-                "nO": None,
-                "first": sparse_emissions("english_pos"),
-                "second": {
-                    "@architectures": "spacy_hoseq.MarginalLinear.v1",
-                    "min_count": 2,
-                    "nO": None,
-                    "templates": {"@misc": "spacy_hoseq.templates.v1", "name": "upstream_chunks"},
-                    "upstream": {
-                        "@architectures": "spacy_hoseq.MarginalListener.v1",
-                        "upstream": "*",
-                        "grad_factor": 0.0,
-                        "threshold": 0.05,
-                    },
-                },
-            }
-        ),
-        "objective": "log_likelihood",
-        "decoder": "exact",
-        "update_rule": adagrad(average=True),
-        "representation": "bilou",
-        "spans_key": "chunks",
-        "annotate_ents": False,
-        "overwrite": False,
-        "save_marginals": False,
-        "span_threshold": None,
-        "scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"},
-    },
+    default_config=CHUNKER,
     default_score_weights={"spans_chunks_f": 1.0, "spans_chunks_p": 0.0, "spans_chunks_r": 0.0},
 )
 def make_hoseq_chunker(
@@ -347,7 +312,7 @@ def make_hoseq_chunker(
     objective: str | Callable,
     decoder: str | Callable,
     update_rule: Any,
-    representation: Literal["iob2", "bilou", "start_end"],
+    representation: ChunkRepresentation,
     spans_key: str,
     annotate_ents: bool,
     overwrite: bool,
@@ -377,55 +342,20 @@ def make_hoseq_chunker(
     return component
 
 
-@Language.factory(
+make_hoseq_ner = Language.factory(
     "hoseq_ner",
     assigns=["doc.ents", "token.ent_iob", "token.ent_type", "doc.spans"],
     default_config={
+        **CHUNKER,
         "model": tagger_model(sparse_emissions("entities")),
-        "objective": "log_likelihood",
-        "decoder": "exact",
         "update_rule": adagrad(l1=0.005, average=False),
-        "representation": "bilou",
         "spans_key": "entities",
         "annotate_ents": True,
-        "overwrite": False,
-        "save_marginals": False,
         "span_threshold": 0.3,
         "scorer": {"@scorers": "spacy.ner_scorer.v1"},
     },
     default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
-)
-def make_hoseq_ner(
-    nlp: Language,
-    name: str,
-    model: Model,
-    objective: str | Callable,
-    decoder: str | Callable,
-    update_rule: Any,
-    representation: Literal["iob2", "bilou", "start_end"],
-    spans_key: str,
-    annotate_ents: bool,
-    overwrite: bool,
-    save_marginals: bool,
-    span_threshold: float | None,
-    scorer: Callable | None,
-) -> Any:
-    """Finds entities (`HoseqChunker`)."""
-    return make_hoseq_chunker(
-        nlp,
-        name,
-        model,
-        objective,
-        decoder,
-        update_rule,
-        representation,
-        spans_key,
-        annotate_ents,
-        overwrite,
-        save_marginals,
-        span_threshold,
-        scorer,
-    )
+)(make_hoseq_chunker)
 
 
 @Language.component(

@@ -19,7 +19,7 @@ from ..features.type_cache import MAX_WORD_TYPES, TypeCache
 from ..layers.sparse_linear import SparseScorer
 from ..layers.structured import HeadScorer, TaggerModel
 from ..layers.weights import weights_of
-from .reading import TagDictionary, intersection
+from .predictions import TagDictionary, intersection
 from .targets.lemmas import Candidates
 from .targets.target import Columns
 

@@ -20,7 +20,7 @@ from ..layers.structured import TaggerModel
 from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
 from .lemma_table import LemmaTable
-from .reading import Reading, intersection
+from .predictions import Predictions, intersection
 from .tagger import HoseqTagger
 from .targets.lemmas import Candidates, LemmaLabels, label_of
 
@@ -141,7 +141,7 @@ class HoseqLemmatizer(HoseqTagger):
         others = super().permitted(docs, preset=preset)
         return intersection(self.candidates.allowed(docs), others)
 
-    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Predictions:
         columns = self._lemma_table.columns
         # a lemma that is set already constrains one token, not all of its type
         is_preset = preset and not self.cfg["overwrite"] and self.target.are_set(docs)
@@ -149,4 +149,4 @@ class HoseqLemmatizer(HoseqTagger):
             return super()._read(docs, preset=preset, labels_alone=labels_alone)
         label_ids = self._lemma_table.labels(docs, columns)
         why = "labels alone were asked for"
-        return Reading(docs, self.name, self._label_table.labels, None, label_ids, why)
+        return Predictions(docs, self.name, self._label_table.labels, None, label_ids, why)

@@ -1,11 +1,22 @@
-"""Functions that a config names: losses and decoders, of the package or of your own."""
+"""What a config names: one of several ways, and functions, of the package or of your own."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from spacy.util import registry
 
 from ..errors import Errors
+
+Strategy = Literal[
+    "easiest_first",
+    "easiest_last",
+    "left_to_right",
+    "right_to_left",
+    "dependency_network",
+    "full_bidirectional",
+]
+Representation = Literal["iob1", "iob2", "ioe1", "ioe2", "bilou", "start_end"]
+ChunkRepresentation = Literal["iob2", "bilou", "start_end"]
 
 
 def function_named(

@@ -34,7 +34,7 @@ from ..learning.parameter import UpdateRule
 from .base import SequenceComponent
 from .extensions import write_marginals
 from .named import function_named, name_of
-from .reading import Reading
+from .predictions import Predictions
 from .saving import OF_CALIBRATION
 from .targets.target import Target, word_examples
 from .training import ComponentTexts, listeners_in, seed_of, warn_uncalibrated
@@ -140,7 +140,7 @@ class StructuredComponent(SequenceComponent):
         shapes = [np.zeros((len(doc), len(self.tags)), np.float32) for doc in docs[:10]]
         self.model.initialize(X=docs[:10], Y=shapes)
 
-    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Predictions:
         labels = self._label_table.labels
         if any(map(len, docs)):
             potentials = self._possible(self.model.predict(docs))
@@ -148,7 +148,7 @@ class StructuredComponent(SequenceComponent):
         else:
             trans = np.zeros((len(labels), len(labels)), np.float32)
             potentials = Potentials(trans[:0], Weights(trans), np.zeros(0, np.int32))
-        return Reading(docs, self.name, labels, potentials, decoder=self.decoder)
+        return Predictions(docs, self.name, labels, potentials, decoder=self.decoder)
 
     def _k_best(self, docs: Doc | Iterable[Doc], k: int) -> Iterator[tuple[WordDocs, KBest]]:
         """The words of each Doc, and their labels. RAISES ValueError [E143, HS027, HS038,
@@ -165,7 +165,7 @@ class StructuredComponent(SequenceComponent):
         """Without labellings that cannot be at all, whatever is known of the texts."""
         return potentials
 
-    def _keep(self, docs: Sequence[Doc], reading: Reading) -> None:
+    def _keep(self, docs: Sequence[Doc], reading: Predictions) -> None:
         if self.cfg["save_marginals"]:
             of_docs = reading.by_token(reading.posterior.nodes.astype(np.float32))
             for doc, marginals in zip(docs, of_docs, strict=True):
@@ -219,7 +219,7 @@ class StructuredComponent(SequenceComponent):
     def _writes_labels_alone(self) -> bool:
         return not self.cfg["save_marginals"] and not self.listeners
 
-    def _send_labels(self, reading: Reading) -> None:
+    def _send_labels(self, reading: Predictions) -> None:
         """Leave labels beside docs, once for each request of the listeners."""
         for key in {listener.key for listener in self.listeners}:
             entries = reading.posterior.probable(key.threshold)

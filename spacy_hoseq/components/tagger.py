@@ -20,7 +20,7 @@ from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
 from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
-from .reading import Reading
+from .predictions import Predictions
 from .structured import StructuredComponent, parts_of
 from .targets.token_labels import TokenLabels
 
@@ -143,14 +143,14 @@ class HoseqTagger(StructuredComponent):
         (of_tokens,) = on_tokens(rows.T, words, -1)
         return [[self._label_table.names[y] for y in row] for row in of_tokens.T.tolist()]
 
-    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Reading:
+    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Predictions:
         parts = self._parts(docs) if labels_alone else [docs]
         read = super()._read
         if len(parts) == 1:
             return read(docs, preset=preset, labels_alone=labels_alone)
         best = np.concatenate([read(part, preset=preset, labels_alone=True).best for part in parts])
         why = "of so many texts at once, labels alone were asked for"
-        return Reading(docs, self.name, self._label_table.labels, None, best, why)
+        return Predictions(docs, self.name, self._label_table.labels, None, best, why)
 
     def _parts(self, docs: WordDocs) -> list[WordDocs]:
         """Docs whose labels are decoded together: scores of many labels take memory. Where the text

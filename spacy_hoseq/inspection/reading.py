@@ -14,7 +14,7 @@ from spacy.util import _pipe, raise_error
 from ..arrays import Floats, Ints, Labels
 from ..caches import cached_property
 from ..components.base import SequenceComponent
-from ..components.reading import Reading as ComponentReading
+from ..components.predictions import Predictions
 from ..components.targets.target import Items
 from ..decoders import Potentials, Weights, best_with, path_score
 from ..decoders.bidirectional import OFFSETS, contexts_of, edge_contexts, log_probabilities
@@ -28,7 +28,7 @@ from .names import FeatureNames
 Read = tuple[WordDocs, Potentials, Labels | None]  # words, and what their labels are decoded from
 
 
-class Reading(ComponentReading):
+class Reading(Predictions):
     """Docs read by a component that has p(y | x), and the places of their N words.
 
     texts: with what earlier components have set. Labels that this component has set are ignored, so

@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from ..components.base import SequenceComponent
-from ..components.reading import Reading as ComponentReading
+from ..components.predictions import Predictions
 from ..decoders import PatternTrie
 from ..features.sequences import sequence_lengths
 from ..layers.listener import own_layers
@@ -31,7 +31,7 @@ from .reading import Reading, knows_sums
 NAMES_FILE = "hoseq_names.json"  # beside the model
 Table = dict[str, dict[str, str]]  # component -> key of a feature, in hexadecimals -> name
 Rows = dict[str, list[tuple[float, int]]]  # weights and keys of features, of each label
-Readings = list[ComponentReading]
+Readings = list[Predictions]
 
 
 def inspected(

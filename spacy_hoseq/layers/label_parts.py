@@ -1,6 +1,6 @@
 """Labels that share weights: a label's score is the sum of those of its parts.
 
-Decoders get scores of complete labels (`part_sums.py`), and stay exact. A rare label, even one that
+Decoders get scores of complete labels (`sums.py`), and stay exact. A rare label, even one that
 was never seen, has parts that are frequent. `morphological_parts` are the parts of labels of
 morphology and of positional tags.
 """
@@ -18,7 +18,6 @@ from thinc.types import Floats2d
 from ..arrays import Floats32, Ints
 from ..caches import IdentityCache
 from ..learning.parameter import Parameter
-from .part_sums import LabelParts
 from .scorer import (
     AnyFeatures,
     Emissions,
@@ -29,6 +28,7 @@ from .scorer import (
     scorer_of,
     scoring_layer,
 )
+from .sums import LabelParts
 from .weights import WeightsShim
 
 

@@ -35,7 +35,7 @@ from ..features.extract import FeatureExtractor
 from ..features.keys import lowest_bits
 from ..features.sequences import by_doc, sequence_lengths
 from ..features.templates import Part
-from .part_sums import LabelParts
+from .sums import LabelParts
 from .upstream import UpstreamLabels
 from .weights import WeightsShim, weights_of
 

@@ -29,7 +29,6 @@ from ..learning.parameter import Parameter
 from ..patterns.sources import PatternFeatures, PatternSource, check_source
 from .label_parts import PartsOf, label_parts
 from .listener import replace_listener
-from .part_sums import LabelParts
 from .scorer import (
     Backprop,
     FlatScores,
@@ -40,6 +39,7 @@ from .scorer import (
     no_backprop,
     scorer_of,
 )
+from .sums import LabelParts
 from .weights import WeightsShim
 
 

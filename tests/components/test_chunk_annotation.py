@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from spacy.training import Example
 
 from spacy_hoseq.chunks import LETTERS, tag_names
-from spacy_hoseq.components.reading import Reading
+from spacy_hoseq.components.predictions import Predictions
 from spacy_hoseq.components.targets.chunk_tags import ChunkTags
 from spacy_hoseq.components.targets.target import LabelTable
 from spacy_hoseq.features.sequences import words_of
@@ -56,7 +56,7 @@ def written(nlp, doc, tags):
     labels = tagger_of(nlp).labels
     ids = np.array([labels.index(tag) for tag in tags.split()], np.int32)
     tagger = tagger_of(nlp)
-    reading = Reading(words_of([doc]), "", [*labels], None, ids)
+    reading = Predictions(words_of([doc]), "", [*labels], None, ids)
     tagger.target.write([doc], reading, tagger._label_table, overwrite=False)
     return chunks_on(doc)
 
@@ -132,6 +132,6 @@ def test_there_and_back(representation, found):
     tags = tags_in(chunk_tags, Example(doc, reference))
     names = sorted(set(tags))
     ids = np.array([names.index(tag) for tag in tags], np.int32)
-    reading = Reading(words_of([doc]), "", names, None, ids)
+    reading = Predictions(words_of([doc]), "", names, None, ids)
     chunk_tags.write([doc], reading, LabelTable(names, doc.vocab.strings, ""), overwrite=False)
     assert chunks_on(doc) == spans

@@ -8,7 +8,7 @@ import pytest
 from spacy.tokens import Doc
 from spacy.util import fix_random_seed
 
-from spacy_hoseq.components.reading import TagDictionary
+from spacy_hoseq.components.predictions import TagDictionary
 from spacy_hoseq.decoders.problem import path_score
 from spacy_hoseq.layers.weights import weights_of
 

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 import spacy_hoseq
 from spacy_hoseq.caches import IdentityCache
 from spacy_hoseq.features.lexicon import lexicon_of
-from spacy_hoseq.layers.local_scores import BatchScores
+from spacy_hoseq.layers.local_classifiers import BatchScores
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.patterns.same_word import SameWordPairs
 

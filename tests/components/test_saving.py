@@ -9,7 +9,7 @@ from spacy.lookups import Lookups
 from spacy.tokens import Token
 from spacy.training import Example
 
-from spacy_hoseq.components.tables import digest_of
+from spacy_hoseq.components.saving import digest_of
 from spacy_hoseq.features.known_tags import KNOWN_TAGS_TABLE as KNOWN_TAGS
 from spacy_hoseq.features.known_words import KNOWN_WORDS_TABLE as KNOWN_WORDS
 from spacy_hoseq.features.word_classes import WORD_CLASSES_TABLE as CLASSES

@@ -18,7 +18,7 @@ from spacy_hoseq.features.templates import (
     template_sets,
     templates_named,
 )
-from spacy_hoseq.layers.local_features import LocalFeatures
+from spacy_hoseq.layers.local_classifiers import LocalFeatures
 
 from ..layers.helpers import doc_of
 

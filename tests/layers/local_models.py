@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 from spacy.tokens import Doc
 
-from spacy_hoseq.layers.local_classifiers import (
+from spacy_hoseq.layers.local_classifiers.classifiers import (
     SURE,
     LocalClassifier,
     LocalClassifiers,

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.layers import part_sums
+from spacy_hoseq.layers import sums
 from spacy_hoseq.layers.label_parts import morphological_parts, packed_parts
-from spacy_hoseq.layers.part_sums import LabelParts
 from spacy_hoseq.layers.sparse_linear import SparseLinear
 from spacy_hoseq.layers.structured import HigherOrderTagger
+from spacy_hoseq.layers.sums import LabelParts
 from spacy_hoseq.layers.weights import weights_of
 
 from .contract import LayerContract
@@ -170,7 +170,7 @@ def test_scores_do_not_depend_on_the_batch():
 
 @pytest.mark.parametrize("n_tokens", [1, 2, 1000])
 def test_blocks_of_tokens(monkeypatch, n_tokens):
-    monkeypatch.setattr(part_sums, "PART_BLOCK_TOKENS", n_tokens)
+    monkeypatch.setattr(sums, "PART_BLOCK_TOKENS", n_tokens)
     rng = np.random.default_rng(0)
     rows = morphological_parts()(LABELS, np.full(L, 2))
     parts = LabelParts(packed_parts([*rows, []]))  # a label without parts

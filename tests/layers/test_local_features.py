@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spacy_hoseq.features.keys import label_values
-from spacy_hoseq.layers.local_features import LocalFeatures
+from spacy_hoseq.layers.local_classifiers import LocalFeatures
 
 from .helpers import doc_of
 from .local_models import (

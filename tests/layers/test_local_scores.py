@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from spacy_hoseq.layers import local_scores as local_scores
+from spacy_hoseq.layers.local_classifiers import scores as local_scores
 from spacy_hoseq.layers.local_classifiers import shim_of
 from spacy_hoseq.layers.scorer import scorer_of
 

@@ -21,7 +21,7 @@ from ...chunks import (
 from ...errors import Errors
 from ...features.sequences import sentence_starts, sequence_lengths, values_of
 from ...words import Words, spans_of
-from ..reading import Reading
+from ..predictions import Predictions
 from .target import ENTS, SPANS, Items, LabelTable, Target
 
 
@@ -147,7 +147,7 @@ class ChunkTags(Target):
             doc.set_ents(spans, outside=outside, default="unmodified")
 
     def write(
-        self, docs: Sequence[Doc], reading: Reading, table: LabelTable, *, overwrite: bool
+        self, docs: Sequence[Doc], reading: Predictions, table: LabelTable, *, overwrite: bool
     ) -> None:
         """Set the spans that the labels stand for. A span group that is set already stays, unless
         `overwrite`."""

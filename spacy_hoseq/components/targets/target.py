@@ -16,7 +16,7 @@ from ...caches import cached_property
 from ...chunks import TagTable
 from ...errors import Warnings
 from ...features.sequences import WordDocs, words_of
-from ..reading import Reading
+from ..predictions import Predictions
 
 Columns = list[Any]
 Items = list[tuple[int, int, str]]  # tokens or spans of a Doc, first <= i < end, with their labels
@@ -154,7 +154,7 @@ class Target(Protocol):
         """Labels permitted beside what is set on the docs already (N, L); None = all."""
 
     def write(
-        self, docs: Sequence[Doc], reading: Reading, table: LabelTable, *, overwrite: bool
+        self, docs: Sequence[Doc], reading: Predictions, table: LabelTable, *, overwrite: bool
     ) -> None:
         """Set the labels of a reading. What is set already stays, unless `overwrite`."""
 

@@ -13,7 +13,7 @@ from ...arrays import Ints, Keys, Labels, Mask
 from ...errors import Errors
 from ...features.sequences import by_doc, values_of
 from ...words import tokens_of
-from ..reading import Reading
+from ..predictions import Predictions
 from .target import Columns, Items, LabelTable, Target
 
 # the two labels of "sent_start"
@@ -168,7 +168,7 @@ class TokenLabels(Target):
             self._put(doc[i], label)
 
     def write(
-        self, docs: Sequence[Doc], reading: Reading, table: LabelTable, *, overwrite: bool
+        self, docs: Sequence[Doc], reading: Predictions, table: LabelTable, *, overwrite: bool
     ) -> None:
         """Set the labels of each Doc; what is set already stays, unless `overwrite`."""
         label_ids = np.concatenate([np.zeros(0, np.int32), *reading.label_ids])

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..arrays import Floats32, Ints, Rows
-from ..decoders.bidirectional.local import LocalScores, known_slots, log_probabilities
-from ..features.type_cache import TypeCache
-from ..learning.used_rows import UsedRows
-from .local_features import LocalFeatures
-from .sums import add_rows
+from ...arrays import Floats32, Ints, Rows
+from ...decoders.bidirectional.local import LocalScores, known_slots, log_probabilities
+from ...features.type_cache import TypeCache
+from ...learning.used_rows import UsedRows
+from ..sums import add_rows
+from .features import LocalFeatures
 
 LOCAL_SCORE_BYTES = 1 << 26
 

@@ -63,7 +63,7 @@ def intersection(first: Mask | None, second: Mask | None) -> Mask | None:
     return np.where(both.any(axis=1, keepdims=True), both, first)
 
 
-class Reading:
+class Predictions:
     """Predictions of a component for some Docs.
 
     docs: their words, without white space: N in all. name: of the component. labels: names of all

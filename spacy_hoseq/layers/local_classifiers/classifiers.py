@@ -7,38 +7,30 @@ those that inference finds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 
-from ..arrays import AnyFloats, Floats, Floats32, Ints, Rows
-from ..caches import IdentityCache
-from ..decoders.bidirectional.local import check_order
-from ..errors import Errors
-from ..features.extract import FeatureExtractor
-from ..features.index import check_min_count
-from ..features.keys import Keys, label_values
-from ..features.sequences import by_doc, words_of
-from ..learning.gradients import RowGradient, merge_gradients
-from ..learning.inequality import InequalityWeights, check_inequality_settings
-from ..learning.used_rows import UsedRows
-from .local_features import LocalFeatures
-from .local_scores import BatchScores, StackedWeights
-from .scorer import AnyFeatures, Scorer, template_features_with
-from .storage import SavedLayer
-from .sums import add_rows, dropout_scale
-from .weights import LayerShim, shim_in
+from ...arrays import AnyFloats, Floats, Floats32, Ints, Rows
+from ...caches import IdentityCache
+from ...decoders.bidirectional.local import check_order
+from ...errors import Errors
+from ...features.extract import FeatureExtractor
+from ...features.index import check_min_count
+from ...features.keys import Keys, label_values
+from ...features.sequences import by_doc, words_of
+from ...learning.gradients import RowGradient, merge_gradients
+from ...learning.inequality import InequalityWeights, check_inequality_settings
+from ...learning.used_rows import UsedRows
+from ..scorer import AnyFeatures, Scorer, template_features_with
+from ..storage import SavedLayer
+from ..sums import add_rows, dropout_scale
+from ..weights import LayerShim, shim_in
+from .features import LocalFeatures
+from .scores import BatchScores, StackedWeights
 
-Strategy = Literal[
-    "easiest_first",
-    "easiest_last",
-    "left_to_right",
-    "right_to_left",
-    "dependency_network",
-    "full_bidirectional",
-]
 LocalModel = Model[list[Doc], BatchScores]
 SURE = 0.1  # 1 - p(gold) below which a token is only sampled
 

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from spacy.tokens import Doc
 
-from ..arrays import Ints, Keys, Rows
-from ..caches import IdentityCache
-from ..decoders.bidirectional.local import OFFSETS
-from ..features.extract import FeatureExtractor
-from ..features.index import ExactIndex, KeyCounter
-from ..features.keys import ABSENT, KeyFolds
-from ..features.templates import LabelTemplate, Part, parse_templates, split_templates
-from ..features.type_cache import TypeCache
+from ...arrays import Ints, Keys, Rows
+from ...caches import IdentityCache
+from ...decoders.bidirectional.local import OFFSETS
+from ...features.extract import FeatureExtractor
+from ...features.index import ExactIndex, KeyCounter
+from ...features.keys import ABSENT, KeyFolds
+from ...features.templates import LabelTemplate, Part, parse_templates, split_templates
+from ...features.type_cache import TypeCache
 
 
 class SlotTemplate(NamedTuple):
