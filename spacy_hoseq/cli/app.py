@@ -22,7 +22,7 @@ EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabiliti
   hoseq apply en texts.jsonl -o annotated/ -j 4       any amount of text, in several processes
   hoseq init tagger --lang de -o tagger.cfg           a config to train a tagger of your own with `spacy train`
   hoseq convert wsj/ -o train.spacy --format trees    a corpus that spaCy does not read
-  hoseq serve                                         a page for text that one types (extra ui)
+  hoseq serve                                         a page for text that one types
   hoseq find-errors crf corpus.spacy -o doubts        likely annotation errors, the most doubtful first
   hoseq select en pool.jsonl -n 200 -o next.jsonl     texts to annotate next
   hoseq report training/model-best test.spacy -o r    how a model did: accuracy, confusions, probabilities

@@ -208,7 +208,7 @@ def serve_cli(
             host = f"[{host}]"
         msg.good(f"http://{host}:{listener.getsockname()[1]}", "Ctrl+C ends it.")
         then("look at this page in a browser")
-        with suppress(KeyboardInterrupt):
+        with server, suppress(KeyboardInterrupt):
             server.serve_forever()
 
 

@@ -1,8 +1,16 @@
 """What the server of `hoseq serve` answers: the page of a text, and the reasons of its labels, within
-limits."""
+limits.
 
+    GET /           the page
+    POST /          the page of a text, sent by its form
+    POST /explain   {"text", "component", "tokens"}: {"words", "decisions"}, as in `hoseq explain --json`
+"""
+
+import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
 
 from pydantic import BaseModel
 from spacy.language import Language
@@ -19,6 +27,23 @@ Check = Callable[[], object]  # called between steps of the work; what it raises
 
 class Refusal(Exception):
     """An answer that is an error: status of HTTP, and message."""
+
+
+class Request(NamedTuple):
+    """A request of HTTP. kind: content type of the body."""
+
+    method: str
+    path: str
+    kind: str
+    body: bytes = b""
+
+
+class Answer(NamedTuple):
+    """kind: content type."""
+
+    kind: str
+    text: str
+    status: int = 200
 
 
 class Question(BaseModel, extra="forbid", strict=True):
@@ -45,7 +70,34 @@ class Answers:
         self.nlp = nlp
         self.names = explained(nlp, names)
         self.max_length = max_length
+        # a character of a form can be %XX for each of four bytes
+        self.max_bytes = 12 * max_length + 4096
         self.max_words = max_words
+
+    def answer(self, request: Request, work: Callable[[Callable[[Check], Any]], Any]) -> Answer:
+        """The answer to a request. work: returns what a function returns that needs the pipeline.
+        RAISES Refusal, ValueError."""
+        path = request.path.partition("?")[0]
+        if path == "/explain":
+            data = work(partial(self.reasons, _question(request)))
+            return Answer("application/json", json.dumps(data))
+        if path == "/favicon.ico":  # browsers fetch it, and complain if there is none
+            return Answer("image/x-icon", "")
+        if path != "/":
+            raise Refusal(404, path)
+        if request.method == "POST":
+            return Answer("text/html", work(partial(self.tagged, _typed(request))))
+        return Answer("text/html", self.page())
+
+    def refusal(self, request: Request, error: Exception) -> Answer:
+        """What is wrong: as JSON for programs; for readers on the page, which still has what was
+        typed. A page of another site gets the message alone."""
+        status, message = error.args if isinstance(error, Refusal) else (400, str(error))
+        if status == 403:
+            return Answer("text/plain", message, status)
+        if request.path.partition("?")[0] == "/explain":
+            return Answer("application/json", json.dumps({"error": message}), status)
+        return Answer("text/html", self.page(text=_typed(request), problem=message), status)
 
     def page(self, docs: Sequence[Doc] = (), text: str = "", problem: str = "") -> str:
         """The page, with an annotated text or with what is wrong."""
@@ -93,3 +145,24 @@ class Answers:
         for what, (n, most) in lengths.items():
             if n > most:
                 raise Refusal(413, Errors.HS149.format(what=what, n=n, most=most))
+
+
+def _typed(request: Request) -> str:
+    """The text in a form."""
+    form = parse_qs(request.body.decode("utf8", "replace"))
+    return form.get("text", [""])[0].replace("\r\n", "\n")
+
+
+def _question(request: Request) -> Question:
+    """What a program wants to know. RAISES Refusal: it is not sent as JSON; ValueError [HS172]."""
+    if request.method != "POST":
+        raise Refusal(405, request.method)
+    if request.kind != "application/json":
+        message = Errors.HS172.format(actual=request.kind, expected="application/json")
+        raise Refusal(415, message)
+    try:
+        return Question.model_validate_json(request.body)
+    except ValueError as error:
+        expected = '{"text": "...", "component": a name or null, "tokens": numbers or null}'
+        message = Errors.HS172.format(actual=f"{error}"[:200], expected=expected)
+        raise ValueError(message) from error

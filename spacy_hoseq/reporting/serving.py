@@ -1,35 +1,29 @@
-"""The server of `python -m spacy hoseq serve`: a page for text that one types.
-
-    GET /           the page
-    POST /          the page of a text, sent by its form
-    POST /explain   {"text", "component", "tokens"}: {"words", "decisions"}, as in `hoseq explain --json`
+"""The server of `python -m spacy hoseq serve`. `answers.py` says what it answers.
 
 It is the server of the standard library: one thread and one request for each connection. The
-pipeline works for one request at a time; the others wait. It is guarded in three ways.
+pipeline works in a thread of its own, for one request at a time; the others wait. It is guarded in
+three ways.
 
 Hosts: a page of another site can make its name mean this machine (DNS rebinding), and could then
 read what is typed here. So a request is answered only if its `Host` is this server: an address that
 it listens on, or a name that it was given, with the port. An `Origin`, which browsers add to what a
 page sends, must be the same host with its scheme.
 Sizes: of requests in bytes; `answers.py` limits texts.
-Time: to arrive, to wait, to be answered, and to be read.
+Time: to arrive, to wait, to be answered, and to be read. A request that takes too long is refused
+then; its work ends as soon as the component that is at it returns.
 """
 
-import json
 import socket
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler
-from io import BufferedReader, RawIOBase
-from ipaddress import ip_address
-from socketserver import BaseServer, ThreadingTCPServer
-from threading import BoundedSemaphore, Lock
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import BaseServer
+from threading import BoundedSemaphore, Event, Timer
 from time import monotonic
-from typing import Any
-from urllib.parse import parse_qs
 
 from ..errors import Errors
-from .answers import Answers, Check, Question, Refusal
+from .answers import Answers, Check, Refusal, Request
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
@@ -40,14 +34,12 @@ HEADERS = {
 }
 
 
-class Server(ThreadingTCPServer):
+class Server(ThreadingHTTPServer):
     """Answers requests while `serve_forever` runs.
 
     listener: of `listening`. hosts: names of this server, as "name" (with the port it listens on)
     or "name:port"; its addresses need not be named. max_seconds: for a request to arrive, and again
     for its answer to be made. max_waiting: requests that wait or are answered."""
-
-    daemon_threads = True  # they end with the process
 
     def __init__(
         self,
@@ -63,51 +55,43 @@ class Server(ThreadingTCPServer):
         self.answers = answers
         self.hosts = {host.lower() for host in hosts}
         self.max_seconds = max_seconds
-        self.max_waiting = max_waiting
+        self._too_many = Errors.HS184.format(n=max_waiting)
         self._places = BoundedSemaphore(max_waiting)
-        self._pipeline = Lock()
+        self._pipeline = ThreadPoolExecutor(1)
 
-    @contextmanager
-    def turn(self, check_client: Check) -> Iterator[Callable[[], None]]:
-        """Wait for the pipeline. YIELDS a function that ends the work when it takes too long or the
-        client is gone. RAISES Refusal [HS184]: too many wait, or for too long."""
-        too_many = Refusal(503, Errors.HS184.format(n=self.max_waiting))
-        too_long = Refusal(503, Errors.HS180.format(seconds=self.max_seconds))
+    def work(self, make: Callable[[Check], object], check_client: Check) -> object:
+        """What `make` returns, which is called when the pipeline is free. check_client: called
+        while it waits and works; what it raises ends both. RAISES Refusal [HS184]: too many wait,
+        or for too long; [HS180]: the work takes too long."""
+        is_abandoned = Event()
 
-        def check(refusal: Refusal = too_long) -> None:
-            check_client()
-            if monotonic() > end:
-                raise refusal
+        def check() -> None:
+            if is_abandoned.is_set():
+                raise TimeoutError
 
         if not self._places.acquire(blocking=False):
-            raise too_many
+            raise Refusal(503, self._too_many)
+        arrived = started = monotonic()
+        job = self._pipeline.submit(make, check)
         try:
-            end = monotonic() + 60.0
-            while not self._pipeline.acquire(timeout=0.1):
-                check(too_many)  # a client that is gone gives up its place
-            end = monotonic() + self.max_seconds
-            try:
-                yield check
-            finally:
-                self._pipeline.release()
+            while not wait([job], timeout=0.1).done:
+                check_client()
+                if not job.running():
+                    started = monotonic()
+                if started > arrived + 60.0:
+                    raise Refusal(503, self._too_many)
+                if monotonic() > started + self.max_seconds:
+                    raise Refusal(503, Errors.HS180.format(seconds=self.max_seconds))
+            return job.result()
         finally:
+            # one that waits leaves the queue; one at work ends at its next check
+            job.cancel()
+            is_abandoned.set()
             self._places.release()
 
-
-class Arriving(RawIOBase):
-    """What arrives on a connection. RAISES TimeoutError after some seconds in all, however slowly
-    bytes go on."""
-
-    def __init__(self, connection: socket.socket, seconds: float) -> None:
-        self._connection = connection
-        self._end = monotonic() + seconds
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        self._connection.settimeout(max(0.001, self._end - monotonic()))
-        return self._connection.recv_into(buffer)
+    def server_close(self) -> None:
+        super().server_close()
+        self._pipeline.shutdown(wait=False, cancel_futures=True)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -116,85 +100,64 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def handle(self) -> None:
-        self.rfile = BufferedReader(Arriving(self.connection, self.server.max_seconds))
+        # reading ends after this time in all, however slowly bytes come
+        self.late = Timer(self.server.max_seconds, self.connection.shutdown, [socket.SHUT_RD])
+        self.late.start()
         with suppress(ConnectionError):  # nobody waits for the answer
             super().handle()
+        self.late.cancel()
 
     def do_GET(self) -> None:
-        """Answer a request. Programs get errors as JSON; readers get them on the page, which still
-        has what was typed."""
-        text = ""
-        path = self.path.partition("?")[0]
+        """Answer a request, or say what is wrong with it."""
+        request = Request(self.command, self.path, self.headers.get_content_type())
         try:
             # A body is read before anything is refused: a connection that is closed with unread
             # bytes is reset, and its answer may be lost.
-            body = self._body()
-            stranger = self._stranger()
-            if stranger is not None:
-                return self._send(403, "text/plain", Errors.HS148.format(host=stranger))
-            if path == "/explain":
-                return self._send(200, "application/json", json.dumps(self._reasons(body)))
-            if path == "/favicon.ico":  # browsers fetch it, and complain if there is none
-                return self._send(200, "image/x-icon", "")
-            if path != "/":
-                raise Refusal(404, path)
-            form = parse_qs(body.decode("utf8", "replace"), max_num_fields=4)
-            text = form.get("text", [""])[0].replace("\r\n", "\n")
-            page = self.server.answers.page()
-            if self.command == "POST":
-                with self.server.turn(self._check_client) as check:
-                    page = self.server.answers.tagged(text, check)
-            self._send(200, "text/html", page)
+            request = request._replace(body=self._body())
+            self._check_host()
+            answer = self.server.answers.answer(
+                request, lambda make: self.server.work(make, self._check_client)
+            )
         except (Refusal, ValueError) as error:
-            status, message = error.args if isinstance(error, Refusal) else (400, str(error))
-            if path == "/explain":
-                return self._send(status, "application/json", json.dumps({"error": message}))
-            self._send(status, "text/html", self.server.answers.page(text=text, problem=message))
+            answer = self.server.answers.refusal(request, error)
+        body = answer.text.encode("utf8", "replace")
+        self.connection.settimeout(self.server.max_seconds)  # for a client that does not read
+        self.send_response(answer.status)
+        for name, value in {
+            **HEADERS,
+            "Content-Type": f"{answer.kind}; charset=utf-8",
+            "Content-Length": f"{len(body)}",
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
 
     do_POST = do_GET
-
-    def _reasons(self, body: bytes) -> dict[str, Any]:
-        """The answer to a program. RAISES Refusal, ValueError [HS172]."""
-        if self.command != "POST":
-            raise Refusal(405, self.command)
-        kind = self.headers.get_content_type()
-        if kind != "application/json":
-            raise Refusal(415, Errors.HS172.format(actual=kind, expected="application/json"))
-        try:
-            question = Question.model_validate_json(body)
-        except ValueError as error:
-            expected = '{"text": "...", "component": a name or null, "tokens": numbers or null}'
-            message = Errors.HS172.format(actual=f"{error}"[:200], expected=expected)
-            raise ValueError(message) from error
-        with self.server.turn(self._check_client) as check:
-            return self.server.answers.reasons(question, check)
 
     def _body(self) -> bytes:
         """RAISES Refusal [HS149]: more bytes than the longest text can have; [HS181]: they do not
         arrive in time; ValueError: their number is none."""
         n = int(self.headers.get("Content-Length", 0))
-        most = self.server.answers.max_length
-        try:
-            body = self.rfile.read(max(0, min(n, 2**24)))
-        except TimeoutError as error:
-            message = Errors.HS181.format(seconds=self.server.max_seconds)
-            raise Refusal(408, message) from error
-        # a character of a form can be %XX for each of four bytes
-        if n > 12 * most + 4096:
-            raise Refusal(413, Errors.HS149.format(what="text", n=n, most=most))
+        body = self.rfile.read(max(0, min(n, 2**24)))
+        self.late.cancel()
+        if n > self.server.answers.max_bytes:
+            raise Refusal(
+                413, Errors.HS149.format(what="text", n=n, most=self.server.answers.max_length)
+            )
+        if len(body) < n:
+            raise Refusal(408, Errors.HS181.format(seconds=self.server.max_seconds))
         return body
 
-    def _stranger(self) -> str | None:
-        """Who the request is for or from, if it may not be answered."""
-        hosts = self.headers.get_all("Host", [""])
+    def _check_host(self) -> None:
+        """RAISES Refusal [HS148]: the request is for another host, or of another site's page."""
+        host = ", ".join(self.headers.get_all("Host", []))
         scheme = self.headers.get("X-Forwarded-Proto", "http")  # of a proxy that encrypts
-        address = self.connection.getsockname()
-        if len(hosts) > 1 or not is_this_server(hosts[0], self.server.hosts, address, scheme):
-            return ", ".join(hosts)
-        for origin in self.headers.get_all("Origin", []):
-            if origin.lower() != f"{scheme}://{hosts[0].lower()}":
-                return origin
-        return None
+        site = f"{scheme}://{host}"
+        origin = ", ".join(self.headers.get_all("Origin", [site]))
+        if origin.lower() != site.lower() or not is_this_server(
+            host, self.server.hosts, scheme, *self.connection.getsockname()[:2]
+        ):
+            raise Refusal(403, Errors.HS148.format(host=f"{host} (from {origin})"))
 
     def _check_client(self) -> None:
         """RAISES ConnectionError: the client is gone."""
@@ -203,41 +166,24 @@ class Handler(BaseHTTPRequestHandler):
             if not self.connection.recv(1, socket.MSG_PEEK):
                 raise ConnectionError
 
-    def _send(self, status: int, kind: str, text: str) -> None:
-        body = text.encode("utf8", "replace")
-        self.connection.settimeout(self.server.max_seconds)  # for a client that does not read
-        self.send_response(status)
-        for name, value in HEADERS.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Length", f"{len(body)}")
-        self.end_headers()
-        self.wfile.write(body)
-
     def log_message(self, *args: object) -> None:
         """Nothing is logged: texts are nobody's business."""
 
 
-def is_this_server(
-    host: str, names: Collection[str], address: tuple[Any, ...], scheme: str = "http"
-) -> bool:
+def is_this_server(host: str, names: Collection[str], scheme: str, ip: str, port: int) -> bool:
     """True if a `Host` header is exactly an address and port of this connection, or one of these
-    names. address: of this end of the connection."""
-    ip = ip_address(address[0])
-    ip = getattr(ip, "ipv4_mapped", None) or ip
-    allowed = {name for name in names if ":" in name}
-    for name in (*names, f"[{ip}]" if ip.version == 6 else f"{ip}"):
-        allowed.add(f"{name}:{address[1]}")
+    names. ip, port: of this end of the connection."""
+    allowed = {name if ":" in name else f"{name}:{port}" for name in names}
+    allowed.add(f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}")
     # browsers leave out the port that belongs to the scheme
-    port = 443 if scheme == "https" else 80
-    return host.lower() in allowed or f"{host.lower()}:{port}" in allowed
+    usual = 443 if scheme == "https" else 80
+    return host.lower() in allowed or f"{host.lower()}:{usual}" in allowed
 
 
 def listening(host: str, port: int) -> socket.socket:
     """A socket that listens. port (int): 0 = any that is free. RAISES ValueError [HS157]: it cannot
     be had."""
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=128)
+        return socket.create_server((host, port), family=socket.getaddrinfo(host, port)[0][0])
     except OSError as error:
         raise ValueError(Errors.HS157.format(host=host, port=port, problem=error)) from error

@@ -116,7 +116,7 @@ def test_pages_of_other_sites_learn_nothing(server):
 )  # fmt: skip
 def test_names_of_this_server(host, is_ours):
     names = {"localhost", "here", "tags.example:443"}
-    assert is_this_server(host, names, ("127.0.0.1", 8000)) == is_ours
+    assert is_this_server(host, names, "http", "127.0.0.1", 8000) == is_ours
 
 
 def test_origin_is_compared_whole(server):
@@ -375,4 +375,16 @@ def test_a_proxy_that_encrypts(nlp):
     for scheme, status in (("https", 200), ("http", 403)):
         headers["X_Forwarded_Proto"] = scheme
         assert running.ask("/", b"", **headers)[0] == status
+    running.stop()
+
+
+def test_a_component_that_takes_long_is_not_waited_for(nlp, monkeypatch):
+    """Its client is told so in time, though the work cannot be stopped within a component."""
+    release = threading.Event()
+    monkeypatch.setattr(answers, "annotated", lambda *_: release.wait(30))
+    running = Running(nlp, max_seconds=0.2)
+    begin = time.monotonic()
+    status, answer = running.explain(text="the old cat")
+    assert status == 503 and "[HS180]" in answer["error"] and time.monotonic() - begin < 10
+    release.set()
     running.stop()
