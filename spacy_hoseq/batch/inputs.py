@@ -6,6 +6,7 @@ alone, so a job writes the same files with any number of processes, and after an
 """
 
 import glob
+import gzip
 import io
 import json
 import os
@@ -25,7 +26,7 @@ from spacy.vocab import Vocab
 from ..errors import Errors
 from ..readers.account import Account
 from ..readers.docs import sentences_to_doc
-from ..readers.files import Line, read_lines
+from ..readers.files import MAX_LINE_BYTES, Line, read_lines
 from ..readers.formats.recognised import read_corpus
 from ..readers.rows import Entry, json_rows, parquet_rows, table_rows
 from ..readers.sentences import Problem
@@ -149,8 +150,9 @@ def rows_in(name: str, path: Path, options: InputOptions) -> Iterator[Row | Prob
     try:
         with sys.stdin.buffer if path == Path(STANDARD) else path.open("rb") as file:
             for item in FORMATS[ending](path, _unpacked(path, file), options):
-                # of a packed file, the bytes that are unpacked already
-                yield _row(name, item, file.tell() if file.seekable() else 0)
+                # of a packed file, the bytes that are unpacked already; a reader may close it
+                is_open = not file.closed and file.seekable()
+                yield _row(name, item, file.tell() if is_open else 0)
     except Exception as error:  # whatever unpacking, Arrow, spaCy and msgpack raise
         actual = str(error) or type(error).__name__
         yield Problem(Path(name), 0, actual, f"a file of {ending} that can be read")
@@ -193,17 +195,22 @@ def _is_unicode(text: str) -> bool:
 
 def _unpacked(path: Path, file: Any) -> Any:
     """The file as it was before .gz or .zst."""
-    compressions = {".gz": "gzip", ".zst": "zstd"}
-    compression = compressions.get(path.suffix.lower())
-    if compression is None:
-        return file
-    return io.BufferedReader(pa.CompressedInputStream(file, compression))
+    ending = path.suffix.lower()
+    # Arrow refuses zeros behind the end of .gz, which tapes and some stores add
+    if ending == ".gz":
+        return gzip.open(file)
+    if ending == ".zst":
+        return io.BufferedReader(pa.CompressedInputStream(file, "zstd"))
+    return file
 
 
 def read_text(path: Path, data: Any, options: InputOptions) -> Items:
     """One text if `options.whole`, else one for each line that is not blank."""
     if options.whole:
-        text = data.read().decode("utf-8-sig")
+        content = data.read(MAX_LINE_BYTES)
+        if len(content) == MAX_LINE_BYTES:
+            raise ValueError(f"a text of {MAX_LINE_BYTES:,} bytes or more")
+        text = content.decode("utf-8-sig")
         yield 0, text.removesuffix("\n").removesuffix("\r"), None
         return
     for line in _lines(path, data):

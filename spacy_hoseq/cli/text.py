@@ -7,7 +7,7 @@ import tempfile
 import webbrowser
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from os.path import isdir, isfile
+from os.path import exists, isdir
 from pathlib import Path
 from socket import gethostname
 from typing import Annotated
@@ -21,6 +21,7 @@ from ..errors import Errors, Warnings
 from ..inspection import Explanation, explanations
 from ..inspection.explanation import annotated, as_data, decisions, explained
 from ..pipelines.loading import embedded
+from ..readers.files import lines_of
 from ..reporting.layers import Cell, Sentence, sentences_of
 from ..reporting.pages import uncalibrated
 from ..reporting.text import explanation_text, notes_of, reasons_of, text_page
@@ -214,15 +215,17 @@ def serve_cli(
 
 def texts_of(text: str) -> Iterator[str]:
     """The text itself, or a file or standard input ("-") by blocks of lines. RAISES ValueError
-    [HS172]: it is a folder, or not in UTF-8; [HS159]: it has no words. WARNS [HW012]: it looks like
-    the name of a file that does not exist."""
+    [HS172]: it is a folder, or not in UTF-8, or a line does not end; [HS159]: it has no words. WARNS
+    [HW012]: it looks like the name of a file that does not exist."""
     if isdir(text):
         expected = (
             "a file or a text (`hoseq apply` takes folders; a word of this name: by standard input)"
         )
         raise ValueError(Errors.HS172.format(actual=f"the folder {text}", expected=expected))
-    # not Path(text).is_file(): that fails for a text that is too long for a name
-    is_path = isfile(text)
+    # also a pipe; not Path(text).exists(): that fails for a text that is too long for a name
+    is_path = exists(text)
+    if not is_path:
+        _check_unicode(text)
     endings = (".txt", ".md", ".html", ".csv", ".tsv", ".json", ".jsonl", ".conllu", ".spacy")
     if text.endswith(endings) and " " not in text and not is_path:
         print(Warnings.HW012.format(text=text), file=sys.stderr)
@@ -231,7 +234,7 @@ def texts_of(text: str) -> Iterator[str]:
         with Path(text).open("rb") if is_path else nullcontext(sys.stdin.buffer) as file:
             lines: Iterable[str] = [text]
             if is_path or text == "-":
-                lines = (line.decode("utf8") for line in file)
+                lines = (line.decode("utf8") for line in lines_of(file))
             for block in blocks(lines):
                 is_blank = is_blank and not block.strip()
                 yield block
@@ -242,6 +245,16 @@ def texts_of(text: str) -> Iterator[str]:
     if is_blank:
         message = Errors.HS159.format(what="word", source="the text", expected="one with words")
         raise ValueError(message)
+
+
+def _check_unicode(text: str) -> None:
+    """RAISES ValueError [HS172]: there are surrogates, which stand for bytes that are no text."""
+    try:
+        text.encode("utf8")
+    except UnicodeEncodeError as error:
+        actual = "a text with bytes that are none in this locale"
+        expected = "text in utf-8 (with PYTHONUTF8=1, or in a file)"
+        raise ValueError(Errors.HS172.format(actual=actual, expected=expected)) from error
 
 
 def blocks(lines: Iterable[str]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from spacy.vocab import Vocab
 from ..arrays import Ints
 from ..errors import Errors, Warnings
 from ..features.sequences import sentence_starts
-from .files import NEITHER
+from .files import NEITHER, nothing_at
 
 KNOWN_ATTRIBUTES = ("tag", "pos", "morph", "lemma", "ent_iob", "ent_type")
 
@@ -26,12 +26,16 @@ KNOWN_ATTRIBUTES = ("tag", "pos", "morph", "lemma", "ent_iob", "ent_type")
 def spacy_files(path: str | Path | None) -> list[Path]:
     """The file, or the .spacy files below the folder. RAISES ValueError [E913]: no path; [HS074]:
     there is none."""
-    if path is None:
+    # "" would be the working directory, and all that is below it
+    if path in (None, ""):
         raise ValueError(SpacyErrors.E913)
-    files = list(walk_corpus(ensure_path(path), FILE_TYPE))
+    try:
+        files = list(walk_corpus(ensure_path(path), FILE_TYPE))
+    except OSError as error:
+        raise nothing_at(path, str(error), [FILE_TYPE]) from error
     if not any(file.exists() for file in files):
         problem = "there is no file of this kind" if Path(path).exists() else NEITHER
-        raise ValueError(Errors.HS074.format(path=path, problem=problem, suffixes=FILE_TYPE))
+        raise nothing_at(path, problem, [FILE_TYPE])
     return files
 
 

@@ -28,11 +28,11 @@ def batch_by_share(
     twice as many words in memory.
     RAISES ValueError [HS027].
     """
-    if n_batches < 1 or max_words < 1:
+    # an epoch has all its batches in memory
+    if not 1 <= n_batches <= 1_000_000 or max_words < 1:
         value = (n_batches, max_words)
-        message = Errors.HS027.format(
-            name="n_batches or max_words", value=value, expected="1 or more"
-        )
+        expected = "1 or more, batches up to a million"
+        message = Errors.HS027.format(name="n_batches or max_words", value=value, expected=expected)
         raise ValueError(message)
     first_epoch = [1]  # the batch that spaCy evaluates at once
 

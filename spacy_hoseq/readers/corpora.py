@@ -47,11 +47,13 @@ def corpus(
     limit (int): so many Docs or sentences; 0 = all.
     augmenter: makes more examples of each, or others.
     options: how files are read (`spacy_hoseq.corpus_options.v1`); null = as they are found.
-    RAISES ValueError: spaCy's E913 no path, [HS161] no such format or attribute; when it reads:
+    RAISES ValueError: spaCy's E913 no path, [HS027] limit, [HS161] no such format or attribute; when it reads:
     [HS073] what cannot be read, [HS074] no files, [HS079] no files in the part, [HS085] no corpus.
     """
-    if path is None:
+    if path in (None, ""):
         raise ValueError(SpacyErrors.E913)
+    if limit < 0:
+        raise ValueError(Errors.HS027.format(name="limit", value=limit, expected="0 or more"))
     check_attributes(attributes or [])
     if isinstance(format, str) and format not in ("auto", "spacy"):
         format = format_named(format)

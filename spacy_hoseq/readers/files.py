@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from spacy.errors import Errors as SpacyErrors
 
@@ -18,6 +18,7 @@ from .sentences import Problem
 
 UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
 NEITHER = "there is neither a file nor a folder"
+MAX_LINE_BYTES = 200_000_000  # a longer line would fill the memory
 MARK = "\ufeff"  # the byte order mark: dropped at the beginning of a file
 
 
@@ -59,7 +60,8 @@ def found_at(path: str | Path | None, suffixes: Sequence[str]) -> list[Found]:
     """The file, or all that is below the folder, in natural order. Hidden folders and links to
     folders are not entered. RAISES ValueError: spaCy's E913: no path; [HS074]: there is neither a
     file nor a folder."""
-    if path is None:
+    # "" would be the working directory, and all that is below it
+    if path in (None, ""):
         raise ValueError(SpacyErrors.E913)
     path = Path(path)
     if path.is_file():
@@ -197,11 +199,20 @@ def _decoded(data: bytes, encoding: str, begins: bool = False) -> tuple[str, str
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
     """Lines without their ends: line feeds, carriage returns, or both."""
-    for data in file:
+    for data in lines_of(file):
         if data.endswith(b"\n"):
             yield from data.rstrip(b"\r\n").split(b"\r")
         else:  # the last one
             yield from data.removesuffix(b"\r").split(b"\r")
+
+
+def lines_of(file: IO[Any]) -> Iterator[Any]:
+    """Lines with their ends, of bytes or text. RAISES OSError [HS172]: a line does not end."""
+    while line := file.readline(MAX_LINE_BYTES):
+        if len(line) == MAX_LINE_BYTES:
+            actual = f"a line of {MAX_LINE_BYTES:,} characters or more"
+            raise OSError(Errors.HS172.format(actual=actual, expected="lines that end"))
+        yield line
 
 
 def open_bytes(path: Path) -> IO[bytes]:

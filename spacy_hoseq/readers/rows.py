@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 import srsly
 
 from ..errors import Errors
-from .files import MARK, Line, read_lines
+from .files import MARK, Line, lines_of, read_lines
 from .sentences import Problem
 
 if TYPE_CHECKING:  # optional
@@ -94,7 +94,8 @@ def table_rows(
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_CHARACTERS))
     with io.TextIOWrapper(data, encoding, "surrogateescape", newline="") as file:
         # the byte order mark would hide a quote behind it
-        lines = chain([file.readline().removeprefix(MARK)], file)
+        lines = lines_of(file)
+        lines = chain([next(lines, "").removeprefix(MARK)], lines)
         rows = csv.reader(lines, delimiter=delimiter, strict=strict)
         number = 1
         while True:

@@ -73,8 +73,11 @@ def test_packed_files(tmp_path):
     for name in ("a.jsonl.gz", "a.jsonl.zst"):
         path = tmp_path / name
         assert [text for _, text in texts(path)] == ["one", "two"] * 500
-        path.write_bytes(path.read_bytes()[:-7])
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-7])
         assert len(problems(path)) == 1, "truncated"
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(data) + bytes(512))
+    assert len(texts(tmp_path / "a.jsonl.gz")) == 1000, "padded, as on a tape"
     assert len(input_files([str(tmp_path)], None, Account())) == 2
 
 
@@ -252,6 +255,22 @@ def test_docs_and_treebanks(tmp_path):
     assert [[(t.text, t.lemma_) for t in doc] for doc in read] == [
         [("Dogs", "dog"), (".", ".")]
     ] * 2
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "a.txt.gz"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_lines_that_do_not_end(tmp_path, monkeypatch, name, whole):
+    """They are not read to their end, and what stood before them is kept."""
+    for module in ("readers.files", "batch.inputs"):
+        monkeypatch.setattr(f"spacy_hoseq.{module}.MAX_LINE_BYTES", 1000)
+    first = {"a.jsonl": b'{"text": "one"}\n', "a.csv": b"text\none\n"}.get(name, b"one\n")
+    data = first + b"a" * 5000 + b"\ntwo\n"
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    reading = InputOptions(whole=whole)
+    is_text = whole and ".txt" in name
+    assert [text for _, text in texts(tmp_path / name, reading)] == ([] if is_text else ["one"])
+    ((_, problem),) = problems(tmp_path / name, reading)
+    assert "1,000" in problem
 
 
 def test_standard_input(monkeypatch):

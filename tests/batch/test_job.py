@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -332,6 +333,75 @@ def test_another_text_from_standard_input_is_not_already_done(annotator, tmp_pat
             run(standard_input(other))
     assert files(tmp_path / "out") == before
     assert run(standard_input("other\n"), force=True)["rows"] == 1
+
+
+def removed(out):
+    """The first part, by a cleaner or by a program that moves what is done."""
+    (out / "parts" / "000000.jsonl").unlink()
+
+
+def cut_short(out):
+    path = out / "parts" / "000000.jsonl"
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def removed_with_its_folder(out):
+    shutil.rmtree(out)
+    (out / "parts").mkdir(parents=True)
+
+
+def moved(out):
+    out.rename(out.with_name("moved"))
+    (out / "parts").mkdir(parents=True)
+
+
+def without_list(out):
+    (out / "parts.jsonl").unlink()
+
+
+LOSSES = [removed, cut_short, removed_with_its_folder, moved, without_list]
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+@pytest.mark.parametrize("n_process", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_parts_that_vanish_before_the_end(job, tmp_path, lose, n_process):
+    """Such a run is not finished, whatever it has counted."""
+    out = tmp_path / "out"
+
+    def tell(done):
+        if number_of(done) == 3:
+            lose(out)
+
+    with pytest.raises(ValueError, match=r"\[HS115\].*(000000.jsonl|parts.jsonl)"):
+        run(job(out), tell=tell, n_process=n_process)
+    for path in tmp_path.rglob("parts.jsonl"):
+        assert state_of(path.parent) == "unfinished"
+
+
+def test_inputs_that_are_no_files(job, tmp_path, monkeypatch):
+    """A link to itself, one to nothing, a pipe."""
+    (tmp_path / "loop.txt").symlink_to("loop.txt")
+    for name in ("loop.txt", "none.txt"):
+        with pytest.raises(ValueError, match=r"\[HS074\].*neither a file nor a folder"):
+            job(tmp_path / "out", inputs=[name])
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    filled = threading.Thread(
+        target=(tmp_path / "pipe.jsonl").write_text, args=['{"text": "One."}\n' * 5]
+    )
+    filled.start()
+    assert run(job(tmp_path / "out", inputs=["pipe.jsonl"]))["rows"] == 5
+    filled.join()
+
+
+def test_a_file_that_vanishes_costs_only_itself(job, tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("One.\n")
+    made = job(tmp_path / "out", inputs=["a.txt", "b.txt"])
+    (tmp_path / "a.txt").unlink()
+    counts = run(made)
+    assert (counts["rows"], counts["errors"]) == (1, 1)
+    (error,) = srsly.read_jsonl(tmp_path / "out" / "errors.jsonl")
+    assert error["id"].endswith("a.txt") and "[HS172]" in error["error"]
 
 
 CHANGES = {

@@ -71,6 +71,7 @@ SAID = {  # arguments, standard input, what is said
     "Latin-1": (["-"], b"caf\xe9 noir\n", "standard input, with the byte 0xE9. Expected text"),
     "a folder": (["en", "."], "", f"{NO_TEXT}the folder"),
     "no pipeline": (["xx_nothing", TEXT], "", "[HS130]"),
+    "bytes of another locale": (["en", "n\udcc3\udca9"], "", f"{NO_TEXT}a text with bytes that"),
 }
 
 
@@ -83,6 +84,19 @@ def test_what_is_no_text(case, command):
         said = "[HS159]" if words == ["en", "-"] and not given else said
     result = run.invoke(hoseq_cli, [command, *words], input=given)
     assert result.exit_code == 1 and said in " ".join(result.stderr.split()), result.output
+
+
+def test_pipes_and_lines_that_do_not_end(tmp_path, monkeypatch):
+    """What exists and is no folder is read: `tag en <(echo ...)`."""
+    reads, writes = os.pipe()
+    os.write(writes, TEXT.encode())
+    os.close(writes)
+    assert rows(tagged(f"/dev/fd/{reads}").output) == rows(tagged(TEXT).output)
+    os.close(reads)
+    monkeypatch.setattr("spacy_hoseq.readers.files.MAX_LINE_BYTES", 1000)
+    result = tagged("-", input="a " * 1000)
+    output = " ".join(result.output.split())
+    assert result.exit_code == 1 and "[HS172] This cannot be read: a line of 1,000" in output
 
 
 def test_page(tmp_path):

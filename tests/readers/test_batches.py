@@ -118,7 +118,7 @@ def test_the_last_update_is_evaluated(n_documents, epochs, steps):
     assert seen[-1] == step and len(seen) == (4 if steps == 0 else 5)
 
 
-@pytest.mark.parametrize("settings", [{"n_batches": 0}, {"max_words": 0}])
+@pytest.mark.parametrize("settings", [{"n_batches": 0}, {"max_words": 0}, {"n_batches": 10**12}])
 def test_impossible_settings(settings):
     with pytest.raises(ValueError, match=r"\[HS027\] Wrong n_batches or max_words: \(.*0"):
         batch_by_share(**settings)

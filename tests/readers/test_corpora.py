@@ -66,8 +66,11 @@ def test_parts_of_splits(tmp_path):
 
 @pytest.mark.parametrize("name", ["auto", *FORMATS])
 def test_paths_and_encodings(name, tmp_path):
-    with pytest.raises(ValueError, match="E913"):
-        reader(name, None)
+    for nowhere in (None, ""):
+        with pytest.raises(ValueError, match="E913"):
+            reader(name, nowhere)
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong limit: -1"):
+        reader(name, tmp_path, limit=-1)
     with pytest.raises(ValueError, match=r"\[HS027\].*klingon"):
         reader(name, tmp_path, encoding="klingon")
     with pytest.raises(ValueError, match=r"\[HS074\]"):
