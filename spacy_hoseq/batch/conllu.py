@@ -1,5 +1,6 @@
-"""Docs as CoNLL-U, or as columns of CoNLL-2003, which `hoseq convert` reads back. White space is no
-word; in CoNLL-U it stands in the last column, with chunks and entities."""
+"""Docs as CoNLL-U, or as columns of CoNLL-2003, which `hoseq convert` reads back (chunks of types
+that it does not know only if it is told the columns). White space is no word; in CoNLL-U it stands in
+the last column, with chunks and entities."""
 
 import re
 

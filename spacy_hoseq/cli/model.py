@@ -13,6 +13,8 @@ import srsly
 import typer
 from spacy.cli._util import string_to_list
 from spacy.cli.package import get_build_formats, package
+from spacy.language import Language
+from spacy.training import Example
 from spacy.util import run_command
 from tqdm import tqdm
 from wasabi import msg
@@ -29,8 +31,10 @@ from ..pipelines.compaction.pipeline import (
     save_compact,
 )
 from ..pipelines.names import package_name
+from ..readers.account import Account
 from ..readers.annotated import dev_examples, read_docs, spacy_files
 from ..readers.corpora import corpus as read_corpus
+from ..readers.corpora import endings_of, has_docs
 from ..reporting.inspection import inspection_page, inspection_text
 from ..reporting.reliability import draw_calibration
 from ..reporting.report import as_markdown, as_page, examples_in, report
@@ -41,6 +45,7 @@ from .shared import (
     Force,
     Model,
     check_free,
+    finish,
     pipeline_of,
     progress,
     write,
@@ -295,12 +300,24 @@ def compact_cli(
     msg.info("Pruning: the pipeline is evaluated some 50 times for each component")
     # how many evaluations bisection takes is not known in advance
     with tqdm(unit=" evaluations", leave=False, disable=None) as bar:
-        examples = dev_examples(nlp, dev)
+        account = Account()
+        examples = examples_in_account(nlp, dev, account)
         result = compact_pipeline(nlp, examples, tolerance, metric or None, progress=bar.update)
     save_compact(nlp, output, overwrite=force, keep_strings=keep_strings)
+    account.wrote(output)
     rows = compaction_rows(result, before, megabytes(output))
     msg.table(rows, header=("", "before", "after"), divider=True, aligns=("l", "r", "r"))
-    done(f"Written to {output}", f"python -m spacy evaluate {output} TEST.spacy")
+    step = f"python -m spacy evaluate {output} TEST.spacy"
+    finish(account, {"Docs": len(examples)}, f"Written to {output}", step)
+
+
+def examples_in_account(nlp: Language, dev: Path, account: Account) -> list[Example]:
+    """Examples of a development corpus, whose reader refuses whatever cannot be read."""
+    examples = dev_examples(nlp, dev)
+    endings = [".spacy"] if has_docs(dev) else endings_of("auto")
+    for file in account.find(dev, endings):
+        list(account.read(file, []))
+    return examples
 
 
 def compaction_rows(result: Compaction, before: float, after: float) -> list[Row]:

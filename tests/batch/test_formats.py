@@ -117,6 +117,18 @@ def test_heads_are_numbered_within_their_sentence():
     assert [(row[0], row[6]) for row in rows] == [("1", "2"), ("2", "0")] * 2
 
 
+def test_columns_of_ones_own_chunks(tmp_path):
+    """Convert reads them back where it is told their columns."""
+    doc = Doc(spacy.blank("xx").vocab, words=["Old", "dogs", "run"], tags=["J", "N", "V"])
+    doc.spans["chunks"] = [Span(doc, 0, 2, "NX"), Span(doc, 2, 3, "VX")]
+    doc.set_ents([Span(doc, 1, 2, "PER")])
+    (tmp_path / "a.conll").write_text(conll(doc, "a"))
+    columns = Settings(chunk_column=3, entity_column=4)
+    (sentence,) = read_columns(tmp_path / "a.conll", columns)
+    assert sentence.chunks == [(0, 2, "NX"), (2, 3, "VX")]
+    assert sentence.entities == [(1, 2, "PER")]
+
+
 def test_columns(annotate, docs):
     text = done(annotate, "conll").data.decode()
     assert text.startswith("-DOCSTART- -X- -X- O\n\nThey\tPRP\tB-NP\tO\ntag\tVBP\tB-VP\tO\n")

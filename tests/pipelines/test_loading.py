@@ -8,7 +8,7 @@ from spacy.pipeline import Sentencizer
 
 import spacy_hoseq
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
-from spacy_hoseq.pipelines.loading import MAX_FILE_BYTES
+from spacy_hoseq.pipelines.loading import MAX_FILE_BYTES, folder_of
 
 from ..components import helpers
 
@@ -37,6 +37,18 @@ def test_a_folder(saved):
     assert [token.tag_ for token in spacy_hoseq.load(saved)("the cat runs .")] == list("DNV.")
     assert spacy_hoseq.load(saved, exclude=["sentencizer"]).pipe_names == ["hoseq_tagger"]
     assert spacy_hoseq.load(str(saved)).pipe_names == ["hoseq_tagger", "sentencizer"]
+
+
+def test_the_folder_of_a_package_has_its_data(saved, tmp_path, monkeypatch):
+    """A package of spaCy has its config in a folder below that of its code."""
+    package = tmp_path / "xx_made_up"
+    shutil.copytree(saved, package / "xx_made_up-1.0.0")
+    (package / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(
+        "spacy_hoseq.pipelines.loading.is_package", lambda name: name == package.name
+    )
+    assert folder_of("xx_made_up") == package / "xx_made_up-1.0.0"
 
 
 def test_a_folder_comes_before_a_pipeline_of_the_package(saved, tmp_path, monkeypatch):

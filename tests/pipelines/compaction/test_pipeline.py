@@ -10,6 +10,7 @@ import srsly
 from spacy.tokens import DocBin
 from spacy.training import Example
 
+from spacy_hoseq.inspection.calibration import calibrate
 from spacy_hoseq.pipelines.compaction import pipeline as compaction
 from spacy_hoseq.pipelines.compaction.pipeline import (
     ComponentChange,
@@ -77,6 +78,17 @@ def test_the_error_of_the_loss_counts_in():
         assert result.after["tag_acc"] >= 0.7
         kept.append(result.changes[0].after.features)
     assert kept[0] < kept[1]
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.5])
+def test_a_pruned_component_is_not_calibrated_any_more(tolerance):
+    """Prediction sets by the thresholds of other weights would be wrong."""
+    nlp = trained()
+    pipe = tagger_of(nlp)
+    calibrate(nlp, examples_of(nlp) * 4)
+    assert pipe.is_calibrated
+    (change,) = compact_pipeline(nlp, examples_of(nlp), tolerance).changes
+    assert change.pruning is not None and not pipe.is_calibrated
 
 
 def test_same_bytes_every_time():
