@@ -183,11 +183,12 @@ class HoseqChunker(StructuredComponent):
         if threshold is not None:
             found = expected_chunks(reading.posterior, reading.labels, representation, threshold)
             return found_chunks(reading.docs, *found)
+        posterior = reading.posterior  # first: with it, the best labels are found in less time
         # (no chunk reaches beyond its sequence: tags are well formed)
         chunks = self._label_table.tags.chunks(reading.best, reading.best < 0)
         sizes = chunks.end - chunks.first
         labels = reading.best[ranges(chunks.first, sizes)]
-        p = reading.posterior.segments(chunks.first, sizes, labels, self.continues)
+        p = posterior.segments(chunks.first, sizes, labels, self.continues)
         return found_chunks(reading.docs, chunks, p)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:

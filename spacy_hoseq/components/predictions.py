@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 
 from ..arrays import Floats, Labels, Mask
 from ..caches import cached_property
-from ..decoders.answers import Posterior, best_labels, posterior
+from ..decoders.answers import Posterior, best_beside, best_labels, posterior
 from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, is_permitted
 from ..errors import Errors
@@ -105,6 +105,8 @@ class Predictions:
         labels that the potentials do not permit."""
         potentials = self.potentials
         if self.decoder is decode_exact or not len(potentials.scores):
+            if "posterior" in self.__dict__ and len(potentials.scores):
+                return best_beside(potentials, self.posterior)
             return best_labels(potentials)
         # a decoder from outside may return anything
         labels = np.asarray(self.decoder(potentials).labels)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers import choose, pattern_posterior
+from spacy_hoseq.decoders.answers import best_beside, choose, pattern_posterior, posterior
 from spacy_hoseq.decoders.choice import decode_exact
 
 from .. import oracle
@@ -33,6 +33,19 @@ def test_best_labelling_is_the_enumerated_one(case):
             score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
         )
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
+
+
+@given(case=cases(signed=True, configurations=3, max_sequences=5), factor=st.sampled_from([1, 8]))
+def test_best_labelling_beside_a_known_posterior(case, factor):
+    """Of flat distributions, which are decoded, and of sharp ones, where p(y | x) is above one half."""
+    assume(oracle.is_feasible(case))
+    potentials = case.potentials().scaled(factor)
+    labels = best_beside(potentials, posterior(potentials))
+    parts = np.split(labels, case.starts[1:])
+    for single, part in zip(case.singles(), parts, strict=True):
+        table = oracle.joint_table(single)
+        assert oracle.score_of_one(single, part) == pytest.approx(table.best)
+        assert not table.is_unique or part.tolist() == table.best_labels.tolist()
 
 
 @given(

@@ -2,10 +2,10 @@
 gradients."""
 
 from ..problem import LabelPairs, Posterior, ProbableLabels, certain_labels, check_threshold
-from .choose import best_labels, best_with, posterior
+from .choose import best_beside, best_labels, best_with, posterior
 from .label_ngrams import LabelLattice, NGrams, ProbabilityGradient
 
 __all__ = [
     "LabelLattice", "LabelPairs", "NGrams", "Posterior", "ProbabilityGradient", "ProbableLabels",
-    "best_labels", "best_with", "certain_labels", "check_threshold", "posterior",
+    "best_beside", "best_labels", "best_with", "certain_labels", "check_threshold", "posterior",
 ]  # fmt: skip

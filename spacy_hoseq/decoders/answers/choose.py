@@ -7,8 +7,16 @@ import numpy as np
 from ...arrays import Floats, Ints, Labels
 from ..chain import best_paths, sums_of_chain
 from ..patterns import decode_any_sign, lattices_of, max_marginals
-from ..problem import TUNING, NoPath, Posterior, Potentials, Tuning
-from ..pruning import pruned_labels
+from ..problem import (
+    TUNING,
+    Candidates,
+    NoPath,
+    Posterior,
+    Potentials,
+    Tuning,
+    score_of_checked,
+)
+from ..pruning import best_among, pruned_labels
 from .pattern_posterior import PatternPosterior
 
 
@@ -45,6 +53,36 @@ def posterior(potentials: Potentials, *, tuning: Tuning = TUNING) -> Posterior:
         if chain is not None:  # else rounding would show
             return chain
     return PatternPosterior(potentials, tuning=tuning)
+
+
+def best_beside(potentials: Potentials, sums: Posterior, *, tuning: Tuning = TUNING) -> Labels:
+    """`best_labels` of potentials whose p(y | x) is known, for less time.
+
+    Let y' have the most probable label of each token.
+
+        p(y' | x) > 1/2                      no other labelling is as probable: y' is the best one
+        p(y_t = a | x) < p(y' | x)           a is on no best labelling y*, because
+                                             p(y_t = y*_t | x) >= p(y* | x) >= p(y' | x)
+    """
+    labels = sums.nodes.argmax(axis=1).astype(np.int32)
+    log_p = score_of_checked(potentials, labels) - sums.log_z
+    slack = 1e-6 + 1e-9 * np.abs(sums.log_z)  # far above what rounding does
+    unsure = np.flatnonzero(log_p <= np.log(0.5) + slack)
+    if not len(unsure):
+        return labels
+    part = potentials.select(unsure)
+    with part.numbered() as selected:
+        if not selected.is_chain or selected.edge_scores is not None:
+            labels[part.tokens] = best_labels(selected, tuning=tuning)
+            return labels
+        # (of tiny probabilities, digits may be lost: then every label is a candidate)
+        least = np.exp(np.where(log_p > -100, log_p - slack, -np.inf)[unsure])
+        is_candidate = sums.nodes[part.tokens] >= least.repeat(selected.lengths)[:, None]
+        if selected.allowed is not None:
+            is_candidate &= selected.allowed
+        candidates = Candidates.at(np.flatnonzero(is_candidate), selected.scores)
+        labels[part.tokens] = best_among(candidates, selected.weights, selected.lengths, tuning)
+    return labels
 
 
 def best_with(potentials: Potentials, *, tuning: Tuning = TUNING) -> Floats:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Mask
+from ...arrays import AnyFloats, Floats, Ints, Mask
 from .layout import ranges
 
 
@@ -18,6 +18,14 @@ class Candidates(NamedTuple):
     first: Ints
     labels: Ints
     scores: Floats
+
+    @classmethod
+    def at(cls, cells: Ints, scores: AnyFloats) -> "Candidates":
+        """Those in some cells (C,) of scores (N, L), ascending."""
+        n_tokens, n_labels = scores.shape
+        tokens, labels = np.divmod(cells, max(1, n_labels))
+        first = np.searchsorted(tokens, np.arange(n_tokens + 1))
+        return cls(first, labels, scores.reshape(-1).take(cells).astype(np.float64))
 
     @property
     def counts(self) -> Ints:

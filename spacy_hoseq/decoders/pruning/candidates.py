@@ -68,9 +68,7 @@ def candidate_labels(
             is_candidate &= allowed[block]
         parts.append(np.flatnonzero(is_candidate) + start * n_labels)
     cells = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.intp), *parts])
-    tokens, labels = np.divmod(cells, max(1, n_labels))
-    first = np.searchsorted(tokens, np.arange(n_tokens + 1))
-    return Candidates(first, labels, scores.reshape(-1).take(cells).astype(np.float64))
+    return Candidates.at(cells, scores)
 
 
 def fired_loss_of(fired: Fired | None, weights: Weights, lengths: AnyInts) -> FiredLoss | None:

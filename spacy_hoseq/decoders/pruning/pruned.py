@@ -86,6 +86,18 @@ def pruned_labels(potentials: Potentials, tuning: Tuning) -> Labels:
         allowed=potentials.allowed,
         fired_loss=fired_loss_of(fired, weights, lengths),
     )
+    return best_among(candidates, weights, lengths, tuning, fired)
+
+
+def best_among(
+    candidates: Candidates,
+    weights: Weights,
+    lengths: AnyInts,
+    tuning: Tuning,
+    fired: Fired | None = None,
+) -> Labels:
+    """The best labels (N,) of sequences of which only candidates are left. fired: with weights above
+    0. RAISES NoPath."""
     labels = candidates.labels.take(candidates.first[:-1]).astype(np.int32)
     is_open = candidates.counts > 1
     context = 1
