@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import AnyInts, Ints, Mask
-from .errors import Errors
+from .errors import unknown_name, wrong_value
 
 OUTSIDE = "O"
 TAG = re.compile(r"O|([BIELSU])-(.+)", re.DOTALL)
@@ -128,9 +128,11 @@ def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> list[str
         chunks.first.tolist(), chunks.end.tolist(), chunks.types, strict=True
     ):
         if not before <= first < end <= n_tokens:
-            value = f"{name}, tokens {first} to {end}, after one that ends at {before}"
-            expected = f"chunks in order, without overlap, of the {n_tokens} tokens"
-            raise ValueError(Errors.HS027.format(name="chunk", value=value, expected=expected))
+            raise wrong_value(
+                "chunk",
+                f"{name}, tokens {first} to {end}, after one that ends at {before}",
+                f"chunks in order, without overlap, of the {n_tokens} tokens",
+            )
         size = end - first
         letters = only
         if size > 1:
@@ -147,7 +149,7 @@ def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> list[str
 def check_representation(representation: str, known: Iterable[str] = LETTERS) -> None:
     """RAISES ValueError [HS161]: no such representation."""
     if representation not in known:
-        raise ValueError(Errors.HS161.format(name=representation, known=", ".join(known)))
+        raise unknown_name(representation, known)
 
 
 def tag_names(types: Sequence[str], representation: str) -> list[str]:
@@ -163,6 +165,9 @@ def _split(tag: str) -> tuple[str, str]:
     """Letter and type of a tag."""
     match = TAG.fullmatch(tag)
     if match is None:
-        expected = 'O, or one of the letters B, I, E, L, S, U, a hyphen and a type ("B-NP")'
-        raise ValueError(Errors.HS027.format(name="chunk tag", value=repr(tag), expected=expected))
+        raise wrong_value(
+            "chunk tag",
+            repr(tag),
+            'O, or one of the letters B, I, E, L, S, U, a hyphen and a type ("B-NP")',
+        )
     return match[1] or OUTSIDE, match[2] or ""

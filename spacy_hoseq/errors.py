@@ -1,8 +1,10 @@
 """Every message a user can meet, with a code: what was given, what was expected, what to do."""
 
+from collections.abc import Iterable
+
 
 class WithCodes(type):
-    """A class whose attributes are messages: `Errors.HS007` begins with "[HS007] "."""
+    """A class whose attributes are messages. Each begins with its code: "[HS007] "."""
 
     def __getattribute__(cls, code: str) -> str:
         message: str = super().__getattribute__(code)
@@ -308,3 +310,23 @@ class Errors(metaclass=WithCodes):
         'This Doc has no noun phrases: it has no parse, and no span group "{key}" (its groups: {there}). Annotate it '
         "with a `hoseq_chunker` or a parser first."
     )
+
+
+def wrong_value(name: str, value: object, expected: str) -> ValueError:
+    """The error [HS027] about a setting or a value."""
+    return ValueError(Errors.HS027.format(name=name, value=value, expected=expected))
+
+
+def not_found(what: str, source: object, expected: str) -> ValueError:
+    """The error [HS159]: a source lacks something. expected: what to give."""
+    return ValueError(Errors.HS159.format(what=what, source=source, expected=expected))
+
+
+def unknown_name(name: str, known: Iterable[str]) -> ValueError:
+    """The error [HS161] about a name. known: those that there are."""
+    return ValueError(Errors.HS161.format(name=name, known=", ".join(known)))
+
+
+def unreadable(actual: object, expected: str) -> ValueError:
+    """The error [HS172] about an input."""
+    return ValueError(Errors.HS172.format(actual=actual, expected=expected))

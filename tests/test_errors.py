@@ -32,7 +32,7 @@ def test_there_are_codes():
 
 
 def test_every_code_is_used():
-    given = set(re.findall(r"\b(?:Errors|Warnings)\.H[SW]\d{3}\b", LIBRARY))
+    given = set(re.findall(r"\b(?:Errors|Warnings)\.H[SW]\d{3}\b", text_of(PACKAGE)))
     assert not {code for code in CODES if f"{groups_of_code(code).__name__}.{code}" not in given}
 
 

@@ -12,7 +12,7 @@ from spacy.util import load_config, minibatch
 from thinc.api import Config
 from wasabi import msg
 
-from ..errors import Errors
+from ..errors import not_found, unreadable, wrong_value
 from ..inspection.findings import corrected, find_errors
 from ..inspection.selection import Doubts, doubtful_tokens, doubts_of, select
 from ..pipelines import checked_language, run_code
@@ -113,9 +113,7 @@ def config_of(name: str, lang: str | None, overrides: dict[str, Any]) -> Config:
     try:
         return load_config(name, overrides=overrides, interpolate=False)
     except ValueError as error:
-        actual = f"{name}: {error}"
-        message = Errors.HS172.format(actual=actual, expected="a config of `spacy train`")
-        raise ValueError(message) from error
+        raise unreadable(f"{name}: {error}", "a config of `spacy train`") from error
 
 
 def docs_in(corpus: Path, lang: str, account: Account) -> list[Doc]:
@@ -125,7 +123,7 @@ def docs_in(corpus: Path, lang: str, account: Account) -> list[Doc]:
     docs: list[Doc] = []
     files = account.find(corpus, [".spacy"])
     for problem in account.unreadable:
-        raise ValueError(Errors.HS172.format(actual=problem.actual, expected=problem.expected))
+        raise unreadable(problem.actual, problem.expected)
     for file in files:
         docs += progress(account.read(file, read_docs([file], vocab)))  # type: ignore[arg-type]
     return docs
@@ -161,9 +159,10 @@ def correct_cli(
     for line in read_values(answers, ["utf-8"], lambda entry: [dict(entry.value)], "an object"):
         # without a line, its correction would be missing
         if isinstance(line, Problem):
-            actual = f"{answers}, line {line.line}: {line.actual}"
-            expected = "a line of findings.jsonl, with an answer"
-            raise ValueError(Errors.HS172.format(actual=actual, expected=expected))
+            raise unreadable(
+                f"{answers}, line {line.line}: {line.actual}",
+                "a line of findings.jsonl, with an answer",
+            )
         lines.append(line)
     n_changed = corrected(docs, lines)
     write(output, docs, account)
@@ -210,15 +209,13 @@ def select_cli(
     DOCS: docs/tasks/annotation.md
     """
     if output.suffix not in (".jsonl", ".spacy"):
-        expected = "a .jsonl or a .spacy file"
-        raise ValueError(Errors.HS027.format(name="output", value=output, expected=expected))
+        raise wrong_value("output", output, "a .jsonl or a .spacy file")
     check_free(output, force)
     nlp = pipeline_of(model, code)
     account = Account()
     docs = list(docs_of(nlp, [pool], text_key, account))
     if not docs:
-        expected = "lines with text, or Docs"
-        raise ValueError(Errors.HS159.format(what="text", source=pool, expected=expected))
+        raise not_found("text", pool, "lines with text, or Docs")
     doubts: list[Doubts] = []
     # by batches, as a whole corpus of lattices would not fit into memory
     for batch in minibatch(progress(docs, "texts", len(docs)), 128):

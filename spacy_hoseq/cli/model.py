@@ -19,7 +19,7 @@ from spacy.util import run_command
 from tqdm import tqdm
 from wasabi import msg
 
-from ..errors import Errors
+from ..errors import not_found
 from ..inspection.calibration import Calibration, calibrate
 from ..inspection.reading import own_components
 from ..inspection.weights import NAMES_FILE, Table, inspected, names_in
@@ -84,15 +84,11 @@ def report_cli(
     page = output / "report.html"
     check_free(page, force)
     if curve and train is None:
-        source = "the command, for a curve"
-        raise ValueError(
-            Errors.HS159.format(what="training corpus", source=source, expected="--train")
-        )
+        raise not_found("training corpus", "the command, for a curve", "--train")
     nlp = pipeline_of(model, code)
     examples = examples_in(nlp, data)
     if not any(len(eg.reference) for eg in examples):
-        expected = "a file of some"
-        raise ValueError(Errors.HS159.format(what="annotated text", source=data, expected=expected))
+        raise not_found("annotated text", data, "a file of some")
     other = None
     if against is not None:
         other = (name_of(against), pipeline_of(against))
@@ -289,10 +285,7 @@ def compact_cli(
     if output is None:
         # an installed package, or one of this package, is not the user's to change
         if not Path(model).is_dir():
-            expected = "--output, for MODEL is no folder"
-            raise ValueError(
-                Errors.HS159.format(what="folder", source="the command", expected=expected)
-            )
+            raise not_found("folder", "the command", "--output, for MODEL is no folder")
         output = Path(model)
     check_output(output, overwrite=force)
     nlp = pipeline_of(model, code)
@@ -367,10 +360,7 @@ def package_cli(
     DOCS: docs/reference/command-line.md
     """
     if output is None and not install:
-        expected = "--output or --install"
-        raise ValueError(
-            Errors.HS159.format(what="folder", source="the command", expected=expected)
-        )
+        raise not_found("folder", "the command", "--output or --install")
     meta = pipeline_of(model, code).meta
     name = package_name(meta)
     if build is None:

@@ -17,7 +17,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import msg, table
 
-from ..errors import Errors, Warnings
+from ..errors import Warnings, not_found, unknown_name, unreadable
 from ..inspection import Explanation, explanations
 from ..inspection.explanation import annotated, as_data, decisions, explained
 from ..pipelines.loading import embedded
@@ -95,9 +95,10 @@ def model_and_text(arguments: Sequence[str]) -> tuple[str, str]:
         return arguments[0], arguments[1]
     text = arguments[0] if arguments else "-"
     if text in embedded():
-        actual = f'"{text}", the name of a pipeline'
-        expected = "a text, or - for standard input; to tag the word itself, put en before it"
-        raise ValueError(Errors.HS172.format(actual=actual, expected=expected))
+        raise unreadable(
+            f'"{text}", the name of a pipeline',
+            "a text, or - for standard input; to tag the word itself, put en before it",
+        )
     return "en", text
 
 
@@ -144,9 +145,7 @@ def explain_cli(
     for doc, annotations in parts:
         shown += chosen(nlp, doc, annotations, token, against)
     if not shown:
-        source = f"what {', '.join(names)} found"
-        expected = "a token of a chunk"
-        raise ValueError(Errors.HS159.format(what="chunk", source=source, expected=expected))
+        raise not_found("chunk", f"what {', '.join(names)} found", "a token of a chunk")
     notes = uncalibrated(nlp, names)
     for doc, one in shown:
         is_calibrated = one.component not in notes
@@ -218,10 +217,10 @@ def texts_of(text: str) -> Iterator[str]:
     [HS172]: it is a folder, or not in UTF-8, or a line does not end; [HS159]: it has no words. WARNS
     [HW012]: it looks like the name of a file that does not exist."""
     if isdir(text):
-        expected = (
-            "a file or a text (`hoseq apply` takes folders; a word of this name: by standard input)"
+        raise unreadable(
+            f"the folder {text}",
+            "a file or a text (`hoseq apply` takes folders; a word of this name: by standard input)",
         )
-        raise ValueError(Errors.HS172.format(actual=f"the folder {text}", expected=expected))
     # also a pipe; not Path(text).exists(): that fails for a text that is too long for a name
     is_path = exists(text)
     if not is_path:
@@ -240,11 +239,11 @@ def texts_of(text: str) -> Iterator[str]:
                 yield block
     except UnicodeDecodeError as error:
         source = "standard input" if text == "-" else text
-        actual = f"{source}, with the byte 0x{error.object[error.start]:02X}"
-        raise ValueError(Errors.HS172.format(actual=actual, expected="text in utf-8")) from error
+        raise unreadable(
+            f"{source}, with the byte 0x{error.object[error.start]:02X}", "text in utf-8"
+        ) from error
     if is_blank:
-        message = Errors.HS159.format(what="word", source="the text", expected="one with words")
-        raise ValueError(message)
+        raise not_found("word", "the text", "one with words")
 
 
 def _check_unicode(text: str) -> None:
@@ -252,9 +251,10 @@ def _check_unicode(text: str) -> None:
     try:
         text.encode("utf8")
     except UnicodeEncodeError as error:
-        actual = "a text with bytes that are none in this locale"
-        expected = "text in utf-8 (with PYTHONUTF8=1, or in a file)"
-        raise ValueError(Errors.HS172.format(actual=actual, expected=expected)) from error
+        raise unreadable(
+            "a text with bytes that are none in this locale",
+            "text in utf-8 (with PYTHONUTF8=1, or in a file)",
+        ) from error
 
 
 def blocks(lines: Iterable[str]) -> Iterator[str]:
@@ -324,8 +324,9 @@ def having(nlp: Language, names: Sequence[str], label: str | None) -> list[str]:
     labels = {name: getattr(nlp.get_pipe(name), "labels", ()) for name in names}
     matching = [name for name in names if label in labels[name]]
     if not matching:
-        known = "; ".join(f"{', '.join(labels[name])} ({name})" for name in names)
-        raise ValueError(Errors.HS161.format(name=label, known=known))
+        raise unknown_name(
+            label, ["; ".join(f"{', '.join(labels[name])} ({name})" for name in names)]
+        )
     return matching
 
 

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from wasabi import msg
 
 from ..arrays import Ints
-from ..errors import Errors
+from ..errors import not_found
 from ..features.form_lexicons import lemma_lexicon, tag_lexicon
 from ..features.word_clusters import Bigrams, bigrams_of, exchange_words
 from ..pipelines import checked_language
@@ -150,9 +150,9 @@ def clusters_of(
 
     bigrams = bigrams_of(docs, min_count)
     if not bigrams.words:
-        what = f"word that occurs at least {min_count} times"
-        expected = "a smaller --min-count"
-        raise ValueError(Errors.HS159.format(what=what, source="the text", expected=expected))
+        raise not_found(
+            f"word that occurs at least {min_count} times", "the text", "a smaller --min-count"
+        )
     classes = exchange_words(bigrams, n, sweeps, sweep)
     write(output, "".join(lines(bigrams.words, classes)))
     return bigrams, classes

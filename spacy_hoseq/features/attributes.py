@@ -24,7 +24,7 @@ from spacy.strings import SYMBOLS_BY_STR, get_string_id, hash_string  # type: ig
 from spacy.tokens import Doc, Token
 
 from ..arrays import Keys
-from ..errors import Errors
+from ..errors import Errors, wrong_value
 from ..words import Words, line_breaks, tokens_of
 from .sequences import values_of
 
@@ -116,10 +116,7 @@ def register_attribute(
         elif known is not None and known.function.__module__ != function.__module__:
             problem = "there is an attribute of that name"
         if problem:
-            expected = f"another name: {problem}"
-            raise ValueError(
-                Errors.HS027.format(name="attribute", value=repr(name), expected=expected)
-            )
+            raise wrong_value("attribute", repr(name), f"another name: {problem}")
         WORD_ATTRIBUTES[key] = Attribute(function, word, numbers, table)
         return function
 
@@ -260,6 +257,6 @@ def _as_key(value: Any) -> int:
         return int(get_string_id(value))
     if value is None or isinstance(value, (int, np.integer)):
         return int(value or 0) & 2**64 - 1
-    name = f"{type(value).__name__} that a template reads"
-    expected = "str, int, bool or None"
-    raise ValueError(Errors.HS027.format(name=name, value=repr(value), expected=expected))
+    raise wrong_value(
+        f"{type(value).__name__} that a template reads", repr(value), "str, int, bool or None"
+    )

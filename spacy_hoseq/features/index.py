@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..arrays import AnyInts, Keys, Rows
-from ..errors import Errors
+from ..errors import wrong_value
 from .keys import ABSENT, lowest_bits
 
 NO_ROW = np.int32(2**31 - 1)
@@ -82,9 +82,7 @@ class ExactIndex:
 def check_min_count(min_count: int) -> None:
     """RAISES ValueError [HS027]: features are counted from 1."""
     if min_count < 1:
-        raise ValueError(
-            Errors.HS027.format(name="min_count", value=min_count, expected="1 or more")
-        )
+        raise wrong_value("min_count", min_count, "1 or more")
 
 
 class KeyCounter:

@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from spacy.strings import get_string_id
 
-from ..errors import Errors
+from ..errors import Errors, unknown_name, wrong_value
 from .attributes import numbered_names, numbers_of
 
 
@@ -60,13 +60,9 @@ def parse_templates(texts: Iterable[str]) -> list[Template]:
         templates += parse_template(text)
     twice = [template for template, n in Counter(templates).items() if n > 1]
     if twice:
-        value = f'"{twice[0]}"'
-        expected = "each once, ranges written out"
-        raise ValueError(Errors.HS027.format(name="templates", value=value, expected=expected))
+        raise wrong_value("templates", f'"{twice[0]}"', "each once, ranges written out")
     if not templates:
-        raise ValueError(
-            Errors.HS027.format(name="templates", value="none", expected="one or more")
-        )
+        raise wrong_value("templates", "none", "one or more")
     return templates
 
 
@@ -174,8 +170,7 @@ def _check_offsets(template: Template, attribute: str, offsets: tuple[int, ...])
         is_wrong = 0 in offsets
         expected = 'labels of neighbours, such as "label[-1]"'
     if is_wrong:
-        value = f'"{template}"'
-        raise ValueError(Errors.HS027.format(name="template", value=value, expected=expected))
+        raise wrong_value("template", f'"{template}"', expected)
 
 
 def templates_named(name: str, classes: int = 0) -> list[str]:
@@ -189,7 +184,7 @@ def templates_named(name: str, classes: int = 0) -> list[str]:
     result: list[str] = []
     for part in name.split("+"):
         if part not in sets:
-            raise ValueError(Errors.HS161.format(name=part, known=", ".join(sets)))
+            raise unknown_name(part, sets)
         result += sets[part]["templates"]
     if classes:
         last = f"word_class{classes}"

@@ -28,7 +28,7 @@ from ..chunks import OUTSIDE, TagTable
 from ..components.expected_spans import probable_chunks
 from ..components.structured import StructuredComponent
 from ..decoders import best_labels, k_best, path_score
-from ..errors import Errors
+from ..errors import Errors, wrong_value
 from .certainty import DOCS_PER_BATCH, type_probabilities
 from .reading import Reading
 
@@ -73,8 +73,7 @@ def prediction_sets(
     if pipe.target.labels_spans:
         sets_of["chunks"] = _chunks
     if kind not in sets_of:
-        expected = ", ".join(sets_of)
-        raise ValueError(Errors.HS027.format(name="kind", value=kind, expected=expected))
+        raise wrong_value("kind", kind, ", ".join(sets_of))
     # in a function of its own, so that errors are raised at the call, not at the first Doc
     return _sets(pipe, docs, sets_of[kind], threshold(pipe, alpha, kind))
 
@@ -95,8 +94,7 @@ def threshold(pipe: StructuredComponent, alpha: float, kind: Kind = "labels") ->
     if not pipe.cfg.get(CFG_KEY):
         raise ValueError(Errors.HS158.format(name=pipe.name))
     if not 0 < alpha < 1:
-        expected = "between 0 and 1"
-        raise ValueError(Errors.HS027.format(name="alpha", value=alpha, expected=expected))
+        raise wrong_value("alpha", alpha, "between 0 and 1")
     n = pipe.cfg[CFG_KEY][kind]["n"]
     if not n:
         raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))

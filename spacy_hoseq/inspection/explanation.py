@@ -25,7 +25,7 @@ from ..chunks import OUTSIDE, grammar
 from ..components.expected_spans import growing_tags
 from ..decoders import NoPath, Potentials, best_labels, path_score
 from ..decoders.problem import matching
-from ..errors import Errors
+from ..errors import Errors, unknown_name
 from .certainty import type_probabilities
 from .reading import Reading, own_components, reading_of, stages, sums_of
 
@@ -209,7 +209,7 @@ def _required(reading: Reading, item: Item, against: str | None, *, spans: bool)
     decisions = _Decisions(reading, spans=spans)
     (one,) = decisions.explained([item], against, reasons=True)
     if not one.against:
-        raise ValueError(Errors.HS161.format(name=one.label, known=ANOTHER_LABEL))
+        raise unknown_name(one.label, [ANOTHER_LABEL])
     return one
 
 
@@ -253,7 +253,7 @@ class _Decisions:
     def _check(self, label: str) -> None:
         """RAISES ValueError [HS161]: the component has no such label."""
         if label not in self.names and not (self.spans and label == OUTSIDE):
-            raise ValueError(Errors.HS161.format(name=label, known=", ".join(self.names)))
+            raise unknown_name(label, self.names)
 
     def _probabilities(self, word: int, size: int) -> dict[str, float]:
         """Probabilities of each label of a word, or of each type of a chunk of exactly these words
@@ -280,11 +280,11 @@ class _Decisions:
         else:  # another label at one of its words, or the chunk goes on
             others = sentence.best_without(exactly)
         if labels is None:
-            raise ValueError(Errors.HS161.format(name=one.label, known=ANOTHER_LABEL))
+            raise unknown_name(one.label, [ANOTHER_LABEL])
         if others is None or (labels == others).all():
             if against is None:
                 return one
-            raise ValueError(Errors.HS161.format(name=against, known=ANOTHER_LABEL))
+            raise unknown_name(against, [ANOTHER_LABEL])
         if against == OUTSIDE and self.spans:
             place = np.array([word]), np.array([size])
             tags = np.full(size, reading.labels.index(OUTSIDE))

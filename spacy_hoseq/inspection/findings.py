@@ -37,7 +37,7 @@ from ..components.structured import StructuredComponent
 from ..components.targets.places import target_at
 from ..decoders import Potentials, best_labels, decode_exact, k_best, posterior
 from ..decoders.problem import ranges
-from ..errors import Errors
+from ..errors import Errors, unreadable
 from . import Explanation, Reading, explain, explain_span
 from .folds import Fold, trained_without
 from .reading import knows_sums, own_components, stages, sums_of
@@ -181,9 +181,10 @@ def corrected(docs: Sequence[Doc], tasks: Iterable[dict[str, Any]]) -> int:
                 raise ValueError
             target_at(finding["attribute"]).put(doc, finding["first"], finding["end"], spans)
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-            actual = f"line {number} of the answers"
-            expected = "a finding in the corpus that find-errors was given"
-            raise ValueError(Errors.HS172.format(actual=actual, expected=expected)) from error
+            raise unreadable(
+                f"line {number} of the answers",
+                "a finding in the corpus that find-errors was given",
+            ) from error
         n_changed += 1
     return n_changed
 

@@ -24,7 +24,7 @@ from thinc.api import Config
 
 from ..arrays import Ints
 from ..components.base import SequenceComponent
-from ..errors import Errors
+from ..errors import Errors, not_found
 from ..readers.annotated import dev_examples
 from .calibration import annotated_before, calibratable, calibrate_one
 
@@ -134,7 +134,9 @@ def with_path(config: Config, part: str, path: Path) -> Config:
     # "corpora.train" names the block that reads it
     _, _, name = config.get("training", {}).get(f"{part}_corpus", part).rpartition(".")
     if config.interpolate().get("corpora", {}).get(name, {}).get("path") != str(path):
-        source = f"the corpus [corpora.{name}] of the config"
-        expected = f"it `path = ${{paths.{part}}}`, and a reader of .spacy files"
-        raise ValueError(Errors.HS159.format(what="path", source=source, expected=expected))
+        raise not_found(
+            "path",
+            f"the corpus [corpora.{name}] of the config",
+            f"it `path = ${{paths.{part}}}`, and a reader of .spacy files",
+        )
     return config

@@ -18,7 +18,7 @@ from spacy.tokens import Doc, Span
 from ..arrays import Floats, Ints, Mask
 from ..caches import cached_property
 from ..decoders.problem import Configurations, Pattern, ranges
-from ..errors import Errors
+from ..errors import Errors, wrong_value
 from ..features.sequences import sentence_starts
 
 EVERYWHERE = -1  # rule number of features without an observation test
@@ -251,18 +251,14 @@ def sequences_of(docs: Sequence[Doc]) -> Iterator[tuple[int, Doc | Span]]:
 def check_source(source: Any) -> None:
     """RAISES ValueError [HS027]: it is no pattern source."""
     if not isinstance(source, PatternSource):
-        raise ValueError(
-            Errors.HS027.format(
-                name="pattern source", value=repr(source), expected="a `PatternSource`"
-            )
-        )
+        raise wrong_value("pattern source", repr(source), "a `PatternSource`")
 
 
 def check_number(name: str, value: int, minimum: int, maximum: int | None = None) -> None:
     """RAISES ValueError [HS027]: a setting of a source is below the minimum or above the maximum."""
     expected = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum}"
     if value < minimum or (maximum is not None and value > maximum):
-        raise ValueError(Errors.HS027.format(name=name, value=value, expected=expected))
+        raise wrong_value(name, value, expected)
 
 
 def refused(rule: str, problem: str) -> ValueError:
