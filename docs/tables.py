@@ -32,6 +32,7 @@ MARK = re.compile(
 )
 OPTIONS = re.compile(r"^<!-- options: (\S+) -->\n(?:\n(?:\|.*\n)+)?", flags=re.MULTILINE)
 COMMANDS = Path(__file__).parent / "reference" / "command-line.md"
+SAID_ABOVE = ("Replace the output if it is there", "Python file that the pipeline needs")  # of most commands
 REGISTRIES = (
     "architectures",
     "misc",
@@ -166,13 +167,14 @@ def default_name(value: Any) -> str:
 
 
 def options(name: str) -> list[tuple[str, str, str]]:
-    """(spellings, default, help) of each option of a command."""
+    """(spellings, default, help) of each option of a command but those that the page says once."""
     rows = []
     for option in get_command(hoseq_cli).commands[name].params:  # type: ignore[attr-defined]
         if (
             option.opts[0].startswith("-")
             and option.name != "help"
             and not getattr(option, "hidden", False)
+            and option.help not in SAID_ABOVE
         ):
             spelled = ", ".join(f"`{each}`" for each in [*option.opts, *option.secondary_opts])
             rows.append(

@@ -29,7 +29,8 @@ def test_options(name):
     options = set()
     for each in COMMANDS[name].params:
         if each.opts[0].startswith("-") and each.name != "help":
-            options |= {*each.opts, *each.secondary_opts}
+            if each.help not in made_tables().SAID_ABOVE:
+                options |= {*each.opts, *each.secondary_opts}
     text = section(PAGE, f"`python -m spacy hoseq {name}`")
     text, _, rows = text.partition(f"<!-- options: {name} -->")
     cells = [row.split(" | ") for row in rows.splitlines() if row.startswith("| `")]
