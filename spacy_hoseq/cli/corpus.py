@@ -10,6 +10,7 @@ from spacy.cli._util import parse_config_overrides
 from spacy.tokens import Doc, SpanGroup
 from spacy.util import load_config, minibatch
 from thinc.api import Config
+from typer import Argument, Option
 from wasabi import msg
 
 from ..errors import not_found, unreadable, wrong_value
@@ -48,23 +49,19 @@ def find_errors_cli(
     context: typer.Context,
     config: Annotated[
         str,
-        typer.Argument(
-            help="Config of the training, or a recipe of `hoseq init`; settings may follow"
-        ),
+        Argument(help="Config of the training, or a recipe of `hoseq init`; settings may follow"),
     ],
-    corpus: Annotated[
-        Path, typer.Argument(help="Annotated .spacy file, or folder of them", exists=True)
-    ],
+    corpus: Annotated[Path, Argument(help="Annotated .spacy file, or folder of them", exists=True)],
     output: Folder,
     folds: Annotated[
-        int, typer.Option("--folds", "-k", help="Trainings, each without a part of the corpus")
+        int, Option("--folds", "-k", help="Trainings, each without a part of the corpus")
     ] = 5,
-    n: Annotated[int, typer.Option("--number", "-n", min=1, help="Findings at most")] = 200,
+    n: Annotated[int, Option("--number", "-n", min=1, help="Findings at most")] = 200,
     alternatives: Annotated[
-        int, typer.Option("--alternatives", min=1, help="Alternatives of each, at most")
+        int, Option("--alternatives", min=1, help="Alternatives of each, at most")
     ] = 3,
-    lang: Annotated[str | None, typer.Option("--lang", "-l", help="Language of a recipe")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the division into parts")] = 0,
+    lang: Annotated[str | None, Option("--lang", "-l", help="Language of a recipe")] = None,
+    seed: Annotated[int, Option("--seed", help="Of the division into parts")] = 0,
     force: Force = False,
     code: Code = None,
 ) -> None:
@@ -133,17 +130,13 @@ def docs_in(corpus: Path, lang: str, account: Account) -> list[Doc]:
 def correct_cli(
     corpus: Annotated[
         Path,
-        typer.Argument(help="The .spacy file, or folder, that the findings are of", exists=True),
+        Argument(help="The .spacy file, or folder, that the findings are of", exists=True),
     ],
     answers: Annotated[
         Path,
-        typer.Argument(
-            help='findings.jsonl with answers: "accept": ["1"]', exists=True, dir_okay=False
-        ),
+        Argument(help='findings.jsonl with answers: "accept": ["1"]', exists=True, dir_okay=False),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help=".spacy file to write", dir_okay=False)
-    ],
+    output: Annotated[Path, Option("--output", "-o", help=".spacy file to write", dir_okay=False)],
     force: Force = False,
 ) -> None:
     """Write a corpus with the findings that were accepted: `"accept": ["1"]` in a line takes its
@@ -179,24 +172,24 @@ def select_cli(
     model: Model,
     pool: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="Texts (.jsonl, .txt: one in each line), Docs (.spacy), or folder", exists=True
         ),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help=".jsonl or .spacy file to write", dir_okay=False)
+        Path, Option("--output", "-o", help=".jsonl or .spacy file to write", dir_okay=False)
     ],
-    n: Annotated[int, typer.Option("--number", "-n", min=1, help="Texts to select")] = 200,
+    n: Annotated[int, Option("--number", "-n", min=1, help="Texts to select")] = 200,
     diverse: Annotated[
         bool,
-        typer.Option("--diverse/--no-diverse", help="Avoid texts with the same doubtful words"),
+        Option("--diverse/--no-diverse", help="Avoid texts with the same doubtful words"),
     ] = True,
     per_word: Annotated[
-        bool, typer.Option("--per-word", help="Annotation is paid by the word, not by the text")
+        bool, Option("--per-word", help="Annotation is paid by the word, not by the text")
     ] = False,
     doubtful: Annotated[
         float,
-        typer.Option("--doubtful", "-d", help="A word is doubtful if 1 - p(label) is above this"),
+        Option("--doubtful", "-d", help="A word is doubtful if 1 - p(label) is above this"),
     ] = 0.05,
     component: Components = None,
     text_key: TextKey = "text",

@@ -3,20 +3,19 @@
 
 import json
 import sys
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated
 
 import srsly
-import typer
 from spacy.cli._util import string_to_list
 from spacy.cli.package import get_build_formats, package
 from spacy.language import Language
 from spacy.training import Example
 from spacy.util import run_command
 from tqdm import tqdm
+from typer import Argument, Option
 from wasabi import msg
 
 from ..errors import not_found
@@ -35,9 +34,9 @@ from ..readers.account import Account
 from ..readers.annotated import dev_examples, read_docs, spacy_files
 from ..readers.corpora import corpus as read_corpus
 from ..readers.corpora import endings_of, has_docs
-from ..reporting.inspection import inspection_page, inspection_text
+from ..reporting.inspection import has_names, inspection_page, inspection_text
 from ..reporting.reliability import draw_calibration
-from ..reporting.report import as_markdown, as_page, examples_in, report
+from ..reporting.report import as_markdown, as_page, examples_in, n_bytes, report
 from .app import done, hoseq_cli, then
 from .shared import (
     Code,
@@ -58,19 +57,17 @@ Row = tuple[str, str, str]
 @hoseq_cli.command("report", failed="No report")
 def report_cli(
     model: Model,
-    data: Annotated[
-        Path, typer.Argument(help="Annotated .spacy file, or folder of them", exists=True)
-    ],
+    data: Annotated[Path, Argument(help="Annotated .spacy file, or folder of them", exists=True)],
     output: Folder,
     against: Annotated[
-        str | None, typer.Option("--against", "-a", help="Another pipeline to compare with")
+        str | None, Option("--against", "-a", help="Another pipeline to compare with")
     ] = None,
     train: Annotated[
         Path | None,
-        typer.Option("--train", help="Training corpus: which words are known", exists=True),
+        Option("--train", help="Training corpus: which words are known", exists=True),
     ] = None,
     curve: Annotated[
-        bool, typer.Option("--curve", help="Train on shares of --train, for a learning curve")
+        bool, Option("--curve", help="Train on shares of --train, for a learning curve")
     ] = False,
     force: Force = False,
     code: Code = None,
@@ -133,19 +130,17 @@ def inspect_cli(
     model: Model,
     corpus: Annotated[
         Path | None,
-        typer.Argument(help="Texts (.spacy) that give names, counts, examples", exists=True),
+        Argument(help="Texts (.spacy) that give names, counts, examples", exists=True),
     ] = None,
     n: Annotated[
         int,
-        typer.Option("--number", "-n", min=1, help="Features of each label, at both ends"),
+        Option("--number", "-n", min=1, help="Features of each label, at both ends"),
     ] = 3,
-    limit: Annotated[
-        int, typer.Option("--limit", min=1, help="Use so many texts of the corpus")
-    ] = 1000,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a page")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON")] = False,
+    limit: Annotated[int, Option("--limit", min=1, help="Use so many texts of the corpus")] = 1000,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write a page")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print everything as JSON")] = False,
     keep_names: Annotated[
-        bool, typer.Option("--keep-names", help="Keep the names of features beside the model")
+        bool, Option("--keep-names", help="Keep the names of features beside the model")
     ] = False,
     force: Force = False,
     code: Code = None,
@@ -179,31 +174,23 @@ def inspect_cli(
             then("features in hexadecimals have no name here: give a corpus in which they fire")
 
 
-def has_names(component: Mapping[str, Any]) -> bool:
-    """True if all features that are shown for a component have a name."""
-    for rows in component["strongest"].values():
-        if not all(feature["name"] for feature in rows):
-            return False
-    return True
-
-
 @hoseq_cli.command("calibrate", failed="Nothing written")
 def calibrate_cli(
     model: Model,
     dev: Annotated[
-        Path, typer.Argument(help="Corpus (.spacy) of other text than in training", exists=True)
+        Path, Argument(help="Corpus (.spacy) of other text than in training", exists=True)
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write")],
+    output: Annotated[Path, Option("--output", "-o", help="Directory to write")],
     component: Annotated[
         list[str] | None,
-        typer.Option("--component", help="Default: all that no other listens to"),
+        Option("--component", help="Default: all that no other listens to"),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", help="Folder for a picture of each")
+        Path | None, Option("--picture", help="Folder for a picture of each")
     ] = None,
     limit: Annotated[
         int,
-        typer.Option("--limit", min=0, help="Use so many texts of the corpus only; 0 = all"),
+        Option("--limit", min=0, help="Use so many texts of the corpus only; 0 = all"),
     ] = 0,
     force: Force = False,
     code: Code = None,
@@ -258,21 +245,21 @@ def calibration_rows(name: str, one: Calibration) -> list[Row]:
 def compact_cli(
     model: Model,
     dev: Annotated[
-        Path, typer.Argument(help="Development corpus (.spacy), read as in training", exists=True)
+        Path, Argument(help="Development corpus (.spacy), read as in training", exists=True)
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder to write. Default: MODEL, if it is a folder"),
+        Option("--output", "-o", help="Folder to write. Default: MODEL, if it is a folder"),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", help="How much each metric may fall (0.0005 of 1)")
+        float, Option("--tolerance", help="How much each metric may fall (0.0005 of 1)")
     ] = 0.0005,
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", help="Default: those of training")
+        list[str] | None, Option("--metric", help="Default: those of training")
     ] = None,
     keep_strings: Annotated[
         bool,
-        typer.Option("--keep-strings", "-S", help="Keep all strings of the vocabulary"),
+        Option("--keep-strings", "-S", help="Keep all strings of the vocabulary"),
     ] = False,
     force: Force = False,
     code: Code = None,
@@ -289,7 +276,7 @@ def compact_cli(
         output = Path(model)
     check_output(output, overwrite=force)
     nlp = pipeline_of(model, code)
-    before = megabytes(folder_of(model))
+    before = n_bytes(folder_of(model))
     msg.info("Pruning: the pipeline is evaluated some 50 times for each component")
     # how many evaluations bisection takes is not known in advance
     with tqdm(unit=" evaluations", leave=False, disable=None) as bar:
@@ -298,7 +285,7 @@ def compact_cli(
         result = compact_pipeline(nlp, examples, tolerance, metric or None, progress=bar.update)
     save_compact(nlp, output, overwrite=force, keep_strings=keep_strings)
     account.wrote(output)
-    rows = compaction_rows(result, before, megabytes(output))
+    rows = compaction_rows(result, before, n_bytes(output))
     msg.table(rows, header=("", "before", "after"), divider=True, aligns=("l", "r", "r"))
     step = f"python -m spacy evaluate {output} TEST.spacy"
     finish(account, {"Docs": len(examples)}, f"Written to {output}", step)
@@ -313,8 +300,8 @@ def examples_in_account(nlp: Language, dev: Path, account: Account) -> list[Exam
     return examples
 
 
-def compaction_rows(result: Compaction, before: float, after: float) -> list[Row]:
-    """Metrics, features and weights of components, megabytes of the folder."""
+def compaction_rows(result: Compaction, before: int, after: int) -> list[Row]:
+    """Metrics, features and weights of components, megabytes of the folder. before, after: its bytes."""
     rows: list[Row] = []
     for name, score in result.before.items():
         rows.append((name, f"{score:.4f}", f"{result.after[name]:.4f}"))
@@ -323,13 +310,8 @@ def compaction_rows(result: Compaction, before: float, after: float) -> list[Row
             n_before = getattr(change.before, kind)
             n_after = getattr(change.after, kind)
             rows.append((f"{change.name}: {kind}", f"{n_before:,}", f"{n_after:,}"))
-    rows.append(("MB", f"{before:.3f}", f"{after:.3f}"))
+    rows.append(("MB", f"{before / 1e6:.3f}", f"{after / 1e6:.3f}"))
     return rows
-
-
-def megabytes(folder: Path) -> float:
-    """The size of all files in a folder."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
 
 @hoseq_cli.command("package", failed="No package made")
@@ -337,15 +319,15 @@ def package_cli(
     model: Model,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder to write to", file_okay=False),
+        Option("--output", "-o", help="Folder to write to", file_okay=False),
     ] = None,
     install: Annotated[
         bool,
-        typer.Option("--install", help="Install it with pip; no network, no --output needed"),
+        Option("--install", help="Install it with pip; no network, no --output needed"),
     ] = False,
     build: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--build",
             "-b",
             help="wheel, sdist, wheel,sdist or none. Default: wheel, with --install none",

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import srsly
-import typer
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
+from typer import Argument, Option
 from wasabi import msg
 
 from ..components.base import SequenceComponent
@@ -28,17 +28,13 @@ RAW_ENDINGS = (".txt", ".jsonl", ".spacy")  # of texts
 Item = TypeVar("Item")
 
 # types of parameters: each option has one name, one letter and one meaning in all commands
-Model = Annotated[
-    str, typer.Argument(help="Folder or package of a trained pipeline, or en, zh, af, cy")
-]
-Code = Annotated[
-    Path | None, typer.Option("--code", "-c", help="Python file that the pipeline needs")
-]
-Force = Annotated[bool, typer.Option("--force", "-F", help="Replace the output if it is there")]
-Folder = Annotated[Path, typer.Option("--output", "-o", help="Folder to write", file_okay=False)]
-TextKey = Annotated[str, typer.Option("--text-key", "-tk", help="Field of the text in .jsonl")]
+Model = Annotated[str, Argument(help="Folder or package of a trained pipeline, or en, zh, af, cy")]
+Code = Annotated[Path | None, Option("--code", "-c", help="Python file that the pipeline needs")]
+Force = Annotated[bool, Option("--force", "-F", help="Replace the output if it is there")]
+Folder = Annotated[Path, Option("--output", "-o", help="Folder to write", file_okay=False)]
+TextKey = Annotated[str, Option("--text-key", "-tk", help="Field of the text in .jsonl")]
 Components = Annotated[
-    list[str] | None, typer.Option("--component", help="Default: all taggers and chunkers")
+    list[str] | None, Option("--component", help="Default: all taggers and chunkers")
 ]
 
 

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 from spacy.language import Language
 from spacy.tokens import Doc
+from typer import Argument, Option
 from wasabi import msg, table
 
 from ..errors import Warnings, not_found, unknown_name, unreadable
@@ -44,18 +45,16 @@ BLOCK_CHARACTERS = 100_000  # of lines that are read together
 def tag_cli(
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[MODEL] [TEXT]",
             help="Folder or package of a trained pipeline, or en (the default), zh, af, cy; "
             "the text, or a file with it, or - for standard input (the default)",
         ),
     ] = None,
-    html: Annotated[
-        bool, typer.Option("--html", help="Open the text as a page in the browser")
-    ] = False,
+    html: Annotated[bool, Option("--html", help="Open the text as a page in the browser")] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the page here, without opening it"),
+        Option("--output", "-o", help="Write the page here, without opening it"),
     ] = None,
     code: Code = None,
     force: Force = False,
@@ -106,22 +105,22 @@ def model_and_text(arguments: Sequence[str]) -> tuple[str, str]:
 def explain_cli(
     model: Model,
     text: Annotated[
-        str, typer.Argument(help="The text, or a file with it, or - for standard input")
+        str, Argument(help="The text, or a file with it, or - for standard input")
     ] = "-",
     token: Annotated[
         list[int] | None,
-        typer.Option("--token", "-t", help="Number of a token; default: the least sure"),
+        Option("--token", "-t", help="Number of a token; default: the least sure"),
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option("--against", "-a", help="Why not this label? (not the one that comes next)"),
+        Option("--against", "-a", help="Why not this label? (not the one that comes next)"),
     ] = None,
     component: Components = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write a page on which each word opens its reasons"),
+        Option("--output", "-o", help="Write a page on which each word opens its reasons"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print everything as JSON")] = False,
     force: Force = False,
     code: Code = None,
 ) -> None:
@@ -165,25 +164,25 @@ def serve_cli(
     model: Model = "en",
     host: Annotated[
         str,
-        typer.Option("--host", help="Address or name to listen on; 0.0.0.0: all, for everybody"),
+        Option("--host", help="Address or name to listen on; 0.0.0.0: all, for everybody"),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option("--port", "-p", min=0, max=65535, help="0: any that is free")
+        int, Option("--port", "-p", min=0, max=65535, help="0: any that is free")
     ] = 8000,
     component: Components = None,
     max_length: Annotated[
-        int, typer.Option("--max-length", min=1, help="Characters of the longest text")
+        int, Option("--max-length", min=1, help="Characters of the longest text")
     ] = 5000,
     max_words: Annotated[
         int,
-        typer.Option("--max-words", min=1, help="Words that a request may have reasons for"),
+        Option("--max-words", min=1, help="Words that a request may have reasons for"),
     ] = 500,
     max_seconds: Annotated[
-        float, typer.Option("--max-seconds", min=0.0, help="Of work for a request")
+        float, Option("--max-seconds", min=0.0, help="Of work for a request")
     ] = 10.0,
     name: Annotated[
         list[str] | None,
-        typer.Option("--name", help="Another name that browsers use, or name:port"),
+        Option("--name", help="Another name that browsers use, or name:port"),
     ] = None,
     code: Code = None,
 ) -> None:

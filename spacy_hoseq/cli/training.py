@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import spacy
-import typer
 from spacy.tokens import Doc
+from typer import Argument, Option
 from wasabi import msg
 
 from ..arrays import Ints
@@ -56,13 +56,13 @@ def recipe_list() -> str:
 
 @hoseq_cli.command("init", failed="Nothing written")
 def init_cli(
-    name: Annotated[str, typer.Argument(metavar="RECIPE", help=recipe_list())],
+    name: Annotated[str, Argument(metavar="RECIPE", help=recipe_list())],
     lang: Annotated[
         str | None,
-        typer.Option("--lang", "-l", help="Language of spaCy. Default: en; of chinese: zh"),
+        Option("--lang", "-l", help="Language of spaCy. Default: en; of chinese: zh"),
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="File to write (-: standard output)")
+        str, Option("--output", "-o", help="File to write (-: standard output)")
     ] = "-",
     force: Force = False,
 ) -> None:
@@ -86,36 +86,28 @@ def init_cli(
 def clusters_cli(
     texts: Annotated[
         list[Path],
-        typer.Argument(
-            help="Texts (.txt, .jsonl, also .gz), Docs (.spacy), or folders", exists=True
-        ),
+        Argument(help="Texts (.txt, .jsonl, also .gz), Docs (.spacy), or folders", exists=True),
     ],
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", help="File to write: words and their clusters", dir_okay=False
-        ),
+        Option("--output", "-o", help="File to write: words and their clusters", dir_okay=False),
     ],
-    n: Annotated[int, typer.Option("--number", "-n", min=2, help="Clusters")] = 1000,
-    min_count: Annotated[
-        int, typer.Option("--min-count", min=1, help="Rarer words get no cluster")
-    ] = 3,
+    n: Annotated[int, Option("--number", "-n", min=2, help="Clusters")] = 1000,
+    min_count: Annotated[int, Option("--min-count", min=1, help="Rarer words get no cluster")] = 3,
     sweeps: Annotated[
         int,
-        typer.Option("--sweeps", "-i", min=1, help="How often each word is looked at, at most"),
+        Option("--sweeps", "-i", min=1, help="How often each word is looked at, at most"),
     ] = 3,
     lang: Annotated[
-        str, typer.Option("--lang", "-l", help="Language whose tokenizer finds the words")
+        str, Option("--lang", "-l", help="Language whose tokenizer finds the words")
     ] = "en",
     model: Annotated[
         str,
-        typer.Option(
-            "--model", "-m", help="Pipeline whose tokenizer finds them, in place of --lang"
-        ),
+        Option("--model", "-m", help="Pipeline whose tokenizer finds them, in place of --lang"),
     ] = "",
     code: Code = None,
     words: Annotated[
-        bool, typer.Option("--words", help="Words of texts are separated by spaces already")
+        bool, Option("--words", help="Words of texts are separated by spaces already")
     ] = False,
     text_key: TextKey = "text",
     force: Force = False,
@@ -170,32 +162,28 @@ def lines(words: list[str], classes: Ints) -> list[str]:
     interrupted="the same command goes on with the step that it was at",
 )
 def treebank_cli(
-    folder: Annotated[
-        Path, typer.Argument(help="Folder of .conllu files, also .gz", file_okay=False)
-    ],
+    folder: Annotated[Path, Argument(help="Folder of .conllu files, also .gz", file_okay=False)],
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="Folder of the pipeline to write", file_okay=False),
+        Option("--output", "-o", help="Folder of the pipeline to write", file_okay=False),
     ],
     lang: Annotated[
         str,
-        typer.Option(
-            "--lang", "-l", help="Language of spaCy's. Default: as the files are named, or xx"
-        ),
+        Option("--lang", "-l", help="Language of spaCy's. Default: as the files are named, or xx"),
     ] = "",
     name: Annotated[
-        str, typer.Option("--name", help="Name of the pipeline, without its language")
+        str, Option("--name", help="Name of the pipeline, without its language")
     ] = "hoseq",
     raw: Annotated[
-        Path | None, typer.Option("--raw", help="Text, to make clusters of its words", exists=True)
+        Path | None, Option("--raw", help="Text, to make clusters of its words", exists=True)
     ] = None,
     lexicon: Annotated[
         Path | None,
-        typer.Option("--lexicon", help="Word forms with their tags", exists=True, dir_okay=False),
+        Option("--lexicon", help="Word forms with their tags", exists=True, dir_okay=False),
     ] = None,
     lemmas: Annotated[
         Path | None,
-        typer.Option("--lemmas", help="Word forms with their lemmas", exists=True, dir_okay=False),
+        Option("--lemmas", help="Word forms with their lemmas", exists=True, dir_okay=False),
     ] = None,
     force: Force = False,
 ) -> None:

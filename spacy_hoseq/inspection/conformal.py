@@ -15,7 +15,8 @@ for them as well. Checked against the definition, and by coverage, in
 tests/inspection/test_conformal.py.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -74,18 +75,10 @@ def prediction_sets(
         sets_of["chunks"] = _chunks
     if kind not in sets_of:
         raise wrong_value("kind", kind, ", ".join(sets_of))
-    # in a function of its own, so that errors are raised at the call, not at the first Doc
-    return _sets(pipe, docs, sets_of[kind], threshold(pipe, alpha, kind))
-
-
-def _sets(
-    pipe: StructuredComponent,
-    docs: Iterable[Doc],
-    sets_in: Callable[[Reading, float], Iterator[Any]],
-    limit: float,
-) -> Iterator[Any]:
-    for batch in minibatch(docs, DOCS_PER_BATCH):
-        yield from sets_in(Reading(pipe, batch), limit)
+    limit = threshold(pipe, alpha, kind)
+    # no generator of its own: errors are raised at the call, not at the first Doc
+    batches = minibatch(docs, DOCS_PER_BATCH)
+    return chain.from_iterable(sets_of[kind](Reading(pipe, batch), limit) for batch in batches)
 
 
 def threshold(pipe: StructuredComponent, alpha: float, kind: Kind = "labels") -> float:
@@ -95,12 +88,12 @@ def threshold(pipe: StructuredComponent, alpha: float, kind: Kind = "labels") ->
         raise ValueError(Errors.HS158.format(name=pipe.name))
     if not 0 < alpha < 1:
         raise wrong_value("alpha", alpha, "between 0 and 1")
-    n = pipe.cfg[CFG_KEY][kind]["n"]
+    saved = pipe.cfg[CFG_KEY][kind]
+    n = saved["n"]
     if not n:
         raise ValueError(Errors.HS145.format(n=0, what="a threshold", least=1))
-    rank = int(np.ceil((n + 1) * (1 - alpha)))
-    scores = [*pipe.cfg[CFG_KEY][kind]["scores"], np.inf]
-    return float(scores[np.searchsorted(ranks_kept(n), rank)])
+    rank = np.ceil((n + 1) * (1 - alpha))
+    return float([*saved["scores"], np.inf][np.searchsorted(ranks_kept(n), rank)])
 
 
 def ranks_kept(n: int) -> Ints:

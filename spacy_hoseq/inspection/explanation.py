@@ -14,6 +14,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,17 +132,12 @@ def explained(nlp: Language, names: Sequence[str] | None = None) -> list[str]:
     do more than to find sentences. RAISES ValueError [HS140]: it makes no decisions one by one;
     [HS152]: there is no such component."""
     own = own_components(nlp, names or ())
-    known = []
-    unknown = []
-    for name, pipe in own.items():
-        if pipe.knows == "labels":
-            unknown.append(name)
-        else:
-            known.append(name)
-    # one that is named must be able to explain; of all, it is enough if one is
-    if unknown and (names or not known):
-        kind = f'the strategy "{own[unknown[0]].cfg["strategy"]}"'
-        raise ValueError(Errors.HS140.format(name=unknown[0], kind=kind))
+    known = [name for name, pipe in own.items() if pipe.knows != "labels"]
+    for name in own:
+        # one that is named must be able to explain; of all, it is enough if one is
+        if name not in known and (names or not known):
+            kind = f'the strategy "{own[name].cfg["strategy"]}"'
+            raise ValueError(Errors.HS140.format(name=name, kind=kind))
     return known
 
 
@@ -320,13 +316,8 @@ class _Decisions:
 
 def _likeliest(p: dict[str, float], label: str) -> list[tuple[str, float]]:
     """The six likeliest labels and the one that was decided, with their probabilities."""
-    names = []
-    for name in sorted(p, key=lambda name: -p[name])[:6]:
-        if name == label or p[name] >= 0.001:
-            names.append(name)
-    if label not in names:
-        names.append(label)
-    return [(name, p[name]) for name in names]
+    names = [name for name in sorted(p, key=lambda name: -p[name])[:6] if p[name] >= 0.001]
+    return [(name, p[name]) for name in dict.fromkeys([*names, label])]
 
 
 class _Sentence:
@@ -356,17 +347,14 @@ class _Sentence:
     def best_without(self, exactly: Mask) -> Labels | None:
         """The best labelling that is not `exactly` so at the word and those after it. None: there
         is none."""
-        best = None
-        best_score = -np.inf
+        found = []
         # it has another label at one of these words
         for skip, row in enumerate(exactly[: len(self.words) - self.at]):
             labels = self.best_with(~row[None], skip)
             if labels is not None:
-                score = float(path_score(self.potentials, labels)[0])
-                if best is None or score > best_score:
-                    best = labels
-                    best_score = score
-        return best
+                found.append(labels)
+        score = partial(path_score, self.potentials)
+        return max(found, key=score, default=None)
 
     def difference(self, labels: Labels, others: Labels) -> tuple[float, list[Term]]:
         """score(labels) - score(others), and what it is the sum of, the weightiest first. RAISES

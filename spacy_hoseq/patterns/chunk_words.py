@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..arrays import Ints
+from ..arrays import Ints, Labels
 from ..decoders.problem import Pattern, ranges
 from .sources import (
     NOTHING_FIRED,
@@ -80,7 +79,7 @@ class ChunkWords(PatternSource):
             n_weights += math.prod(bases)
         self.n_rules = n_weights * max_size  # one for each weight and size
 
-    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[Labels]) -> PatternFeatures:
         """RAISES ValueError [HS034]: the component has no tags of such chunks."""
         chunks = self._chunks(labels, max(map(len, sequences), default=self.max_size))
         patterns: list[Pattern] = []

@@ -4,10 +4,9 @@ words."""
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 
-from ..arrays import AnyInts, Floats, Ints, Keys
+from ..arrays import AnyInts, Floats, Ints, Keys, Labels
 from ..decoders.problem import Pattern, ranges
 from ..features.sequences import words_and_lengths
 from .sources import (
@@ -40,7 +39,7 @@ class FrequentTransitions(PatternSource):
         self.max_order = max_order
         self.min_count = min_count
 
-    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[Labels]) -> PatternFeatures:
         patterns: list[Pattern] = []
         for length in range(3, self.max_order + 2):
             _, windows = _windows(sequences, length)
@@ -85,7 +84,7 @@ class WordPatterns(PatternSource):
     def see(self, docs: Sequence[Doc]) -> None:
         self._words.append(words_and_lengths(docs)[0])
 
-    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[Labels]) -> PatternFeatures:
         words = np.concatenate([np.zeros(0, np.uint64), *self._words])
         self._words = []
         gains = [np.zeros(0)]
@@ -118,7 +117,7 @@ class WordPatterns(PatternSource):
         return fired_rules(np.concatenate(tokens), np.concatenate(rules))
 
 
-def _windows(sequences: list[NDArray[np.int32]], length: int) -> tuple[Ints, Ints]:
+def _windows(sequences: list[Labels], length: int) -> tuple[Ints, Ints]:
     """All strings of `length` known labels. RETURNS the last token of each (W,), and the strings (W,
     length)."""
     gold = np.concatenate([np.zeros(0, np.intp), *sequences])

@@ -32,9 +32,9 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 
+from ..arrays import Labels
 from ..decoders.problem import Pattern
 from .matchers import (
     Description,
@@ -133,7 +133,7 @@ class RulePatterns(PatternSource):
         rules = [(rule.tokens, rule.labels, rule.tied, rule.optional) for rule in self.rules]
         return sha256(json.dumps(rules, sort_keys=True, default=repr).encode("ascii")).hexdigest()
 
-    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[Labels]) -> PatternFeatures:
         """RAISES ValueError [HS034]: a rule names a label that the component does not have."""
         ids = {label: i for i, label in enumerate(labels)}
         patterns: list[Pattern] = []

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc
 
+from ..arrays import Labels
 from .matchers import TokenMatcher, problem_of_tokens
 from .sources import (
     FiredRules,
@@ -50,7 +50,7 @@ class SameWordPairs(PatternSource):
         self.max_distance = max_distance
         self._matcher = TokenMatcher({0: [token]})
 
-    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[Labels]) -> PatternFeatures:
         """RAISES ValueError [HS034]: a label that the component does not have."""
         unknown = sorted(set().union(*self.label_sets).difference(labels))
         if unknown:

@@ -12,10 +12,9 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from spacy.tokens import Doc, Span
 
-from ..arrays import Floats, Ints, Mask
+from ..arrays import Floats, Ints, Labels, Mask
 from ..caches import cached_property
 from ..decoders.problem import Configurations, Pattern, ranges
 from ..errors import Errors, wrong_value
@@ -161,7 +160,7 @@ class PatternSource:
     def see(self, docs: Sequence[Doc]) -> None:
         """Called for the texts of the training corpus, in order, before `define`."""
 
-    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[Labels]) -> PatternFeatures:
         """The features, found once in initialization. sequences: gold label ids, -1 where
         unknown."""
         raise NotImplementedError
@@ -193,7 +192,7 @@ class PatternSources(PatternSource):
         for source in self.sources:
             source.see(docs)
 
-    def define(self, labels: Sequence[str], sequences: list[NDArray[np.int32]]) -> PatternFeatures:
+    def define(self, labels: Sequence[str], sequences: list[Labels]) -> PatternFeatures:
         nothing = np.zeros(0, np.intp)
         joined = PatternFeatures([], nothing, nothing, np.zeros((0, len(labels)), bool))
         for source, first_rule in zip(self.sources, self._first_rules, strict=True):

@@ -1,6 +1,7 @@
 """Weights of a pipeline, as text and as a page."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from .pages import rendered
@@ -65,10 +66,12 @@ def rule_of(pattern: dict[str, Any]) -> str:
 def inspection_page(components: Sequence[dict[str, Any]], *, title: str) -> str:
     """RETURNS (str): a page of HTML, for all components."""
     # the page says how to get names, if a feature has none
-    nameless = False
-    for one in components:
-        for rows in one["strongest"].values():
-            nameless = nameless or not all(row["name"] for row in rows)
+    nameless = not all(map(has_names, components))
     # a picture of transitions has at most 60 labels
     values = {"nameless": nameless, "most": 60, "rule_of": rule_of}
     return rendered("inspection.html.jinja", title=title, components=components, **values)
+
+
+def has_names(one: dict[str, Any]) -> bool:
+    """True if all features that are shown for a component have a name."""
+    return all(row["name"] for row in chain.from_iterable(one["strongest"].values()))

@@ -70,10 +70,7 @@ def packed(value: object) -> str:
 def direction(words: Iterable[str]) -> str:
     """The direction of most letters of these words: "rtl" or "ltr"; "" = there are no letters."""
     # classes of Unicode's algorithm: L is left to right; R and AL, of Arabic letters, are not
-    kinds: Counter[str] = Counter()
-    for word in words:
-        for character in word:
-            kinds[bidirectional(character)] += 1
+    kinds = Counter(map(bidirectional, "".join(words)))
     if kinds["R"] + kinds["AL"] > kinds["L"]:
         return "rtl"
     return "ltr" if kinds["L"] else ""

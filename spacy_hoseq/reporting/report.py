@@ -87,7 +87,7 @@ def report(
         sentences=sum(int(sentence_starts(doc).sum()) for doc in gold),
         tokens=n_tokens,
         tokens_per_second=n_tokens / n_seconds,
-        bytes=_n_bytes(nlp),
+        bytes=n_bytes(nlp.path),
         versions=versions,
         layers=layers,
         curve=points,
@@ -100,14 +100,11 @@ def _annotated_by(nlp: Language, examples: Sequence[Example]) -> list[Doc]:
     return list(nlp.pipe(docs))
 
 
-def _n_bytes(nlp: Language) -> int:
-    """Bytes of the files of a pipeline, 0 if it was never saved."""
-    n = 0
-    if nlp.path is not None:
-        for path in nlp.path.rglob("*"):
-            if path.is_file():
-                n += path.stat().st_size
-    return n
+def n_bytes(folder: Path | None) -> int:
+    """Bytes of all files in a folder. None: a pipeline that was never saved."""
+    if folder is None:
+        return 0
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def seconds(nlp: Language, docs: Sequence[Doc]) -> float:

@@ -9,12 +9,12 @@ they are part of a number ("１，２３４．５").
 """
 
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from unicodedata import normalize
 
 
-@lru_cache(maxsize=1)
+@cache
 def simplified_characters() -> dict[int, int]:
     """The table for `str.translate`."""
     path = Path(__file__).with_name("characters.txt")
