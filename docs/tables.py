@@ -32,7 +32,10 @@ MARK = re.compile(
 )
 OPTIONS = re.compile(r"^<!-- options: (\S+) -->\n(?:\n(?:\|.*\n)+)?", flags=re.MULTILINE)
 COMMANDS = Path(__file__).parent / "reference" / "command-line.md"
-SAID_ABOVE = ("Replace the output if it is there", "Python file that the pipeline needs")  # of most commands
+SAID_ABOVE = (
+    "Replace the output if it is there",
+    "Python file that the pipeline needs",
+)  # of most commands
 REGISTRIES = (
     "architectures",
     "misc",
