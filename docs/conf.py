@@ -24,6 +24,7 @@ CONTENTS = {
         "tasks/convert",
         "tasks/train",
         "tasks/treebank",
+        "tasks/distil",
         "tasks/names",
         "tasks/morphology",
         "tasks/chinese",

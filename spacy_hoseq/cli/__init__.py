@@ -1,6 +1,6 @@
 """`python -m spacy hoseq ...`. Importing this package adds its commands to spaCy's."""
 
-from . import apply, convert, corpus, model, text, training
+from . import apply, convert, corpus, distil, model, text, training
 from .app import hoseq_cli
 
-__all__ = ["apply", "convert", "corpus", "hoseq_cli", "model", "text", "training"]
+__all__ = ["apply", "convert", "corpus", "distil", "hoseq_cli", "model", "text", "training"]

@@ -27,6 +27,7 @@ EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabiliti
   hoseq select en pool.jsonl -n 200 -o next.jsonl     texts to annotate next
   hoseq report training/model-best test.spacy -o r    how a model did: accuracy, confusions, probabilities
   hoseq treebank UD_Welsh-CCG/ -o cy                  a whole pipeline from a treebank
+  hoseq distil en_core_web_trf texts/ -o student      a small pipeline from the labels of a large one
   hoseq clusters raw.txt -n 1000 -o clusters.tsv      word clusters from raw text, as features
   hoseq compact training/model-best dev.spacy -o small  a smaller model of the same accuracy
   hoseq package en --install                          the English pipeline as a package for `spacy.load`

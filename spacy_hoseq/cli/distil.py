@@ -1,0 +1,359 @@
+"""`python -m spacy hoseq distil`: a small pipeline of one's own from the labels that any pipeline gives
+to texts."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import spacy
+import srsly
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+from thinc.api import Config
+from tqdm import tqdm
+from wasabi import msg
+
+from ..errors import Errors
+from ..pipelines import checked_language, folder_of
+from ..pipelines.compaction.pipeline import check_output
+from ..pipelines.distillation.card import (
+    card_of,
+    cost_rows,
+    curve_rows,
+    meta_of,
+    more_text,
+    score_rows,
+)
+from ..pipelines.distillation.silver import KINDS, Silver, kinds_in, refine, write_corpus
+from ..pipelines.distillation.student import (
+    Scores,
+    configs_for,
+    curve_of,
+    joined,
+    scores_of,
+    speed_of,
+    write_configs,
+    write_shares,
+)
+from ..pipelines.names import check_name
+from ..pipelines.treebanks.training import save, train_recipe
+from ..readers.account import Account
+from ..readers.annotated import read_docs, spacy_files
+from .app import hoseq_cli
+from .apply import names_in
+from .model import megabytes, package_cli
+from .shared import Code, Force, TextKey, finish, progress, show_problems, write
+
+if TYPE_CHECKING:
+    from ..batch.formats import Done
+    from ..batch.teacher import Teacher
+
+Result = dict[str, Any]  # as report.json has it
+
+
+@hoseq_cli.command(
+    "distil",
+    failed="No pipeline made",
+    interrupted="the same command goes on where this one stopped",
+)
+def distil_cli(
+    teacher: Annotated[
+        str, typer.Argument(help="Folder or package of any pipeline, or en, zh, af, cy")
+    ],
+    texts: Annotated[
+        list[str],
+        typer.Argument(help="Files of texts, folders and globs of them; - for standard input"),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="Folder of the pipeline to write", file_okay=False),
+    ],
+    components: Annotated[
+        str,
+        typer.Option("--components", help=f"Of {','.join(KINDS)}. Default: all that it sets"),
+    ] = "",
+    words: Annotated[
+        int, typer.Option("--words", min=1, help="Words that it annotates, at most")
+    ] = 1_000_000,
+    rename: Annotated[
+        str,
+        typer.Option(
+            "--rename", help="Other types: PERSON=PER,ORG=ORG,*= (all others are left out)"
+        ),
+    ] = "",
+    threshold: Annotated[
+        float,
+        typer.Option("--threshold", help="Names and tags less probable than this are unknown"),
+    ] = 0.0,
+    soft: Annotated[
+        bool, typer.Option("--soft", help="Learn from the probabilities of a teacher of ours")
+    ] = False,
+    gold: Annotated[
+        Path | None,
+        typer.Option("--gold", help="Texts that people annotated, to learn from", exists=True),
+    ] = None,
+    gold_weight: Annotated[
+        int, typer.Option("--gold-weight", min=1, help="How often these count")
+    ] = 3,
+    gold_test: Annotated[
+        Path | None,
+        typer.Option("--gold-test", help="The same, for the test of both", exists=True),
+    ] = None,
+    curve: Annotated[
+        bool, typer.Option("--curve/--no-curve", help="Train on shares of the texts, too")
+    ] = True,
+    lang: Annotated[
+        str, typer.Option("--lang", "-l", help="Language of spaCy's. Default: the teacher's")
+    ] = "",
+    name: Annotated[
+        str, typer.Option("--name", help="Name of the pipeline, without its language")
+    ] = "student",
+    licence: Annotated[
+        str,
+        typer.Option("--licence", help="Of the pipeline: what teacher and texts permit"),
+    ] = "",
+    n_process: Annotated[
+        int, typer.Option("--n-process", "-j", min=1, help="Processes that annotate")
+    ] = 1,
+    text_key: TextKey = "text",
+    install: Annotated[
+        bool, typer.Option("--install", help="Install it as a package, with pip")
+    ] = False,
+    force: Force = False,
+    code: Code = None,
+) -> None:
+    """Make a small, fast pipeline that labels texts as a large one does.
+
+    \b
+      hoseq distil en_core_web_trf texts/ -o student                  all that the teacher sets
+      hoseq distil en_core_web_trf texts.jsonl -o student --components names --words 200000
+      hoseq distil llm/ texts/ -o student --gold corrected.spacy --gold-test test.spacy --install
+
+    The teacher annotates the texts, in parts; its answers and all trainings stay in OUTPUT-training.
+    After an interruption the same command goes on.
+
+    DOCS: docs/tasks/distil.md
+    """
+    try:
+        from ..batch.inputs import InputOptions
+        from ..batch.teacher import Teacher
+    except ImportError as error:
+        needed = '"spacy-hoseq[arrow]"'
+        raise ImportError(Errors.HS170.format(package="pyarrow", install=needed)) from error
+    check_name(name)
+    check_output(output, overwrite=force)
+    wanted = kinds_named(components)
+    changes = renaming(rename)
+    work = output.with_name(f"{output.name}-training")
+    account = Account()
+    annotator = Teacher(teacher, probable=threshold > 0, soft=soft, code=code)
+    started = time.perf_counter()
+    teaching = annotator.loaded.nlp
+    load_seconds = time.perf_counter() - started
+    lang = checked_language(lang or teaching.lang)
+    chosen = chosen_texts(texts, work, InputOptions(text=text_key), words, account)
+    annotate(annotator, chosen, wanted, n_process, force)
+    docs = [refine(doc, changes, threshold) for doc in annotated_docs(work)]
+    kinds = known_kinds(docs, wanted)
+    silver = write_corpus(work / "corpus", docs, kinds, docs_in(gold), gold_weight)
+    steps = train_all(work, configs_for(silver, lang))
+    nlp = joined(work, steps, teaching, lang)
+    test = docs_in(work / "corpus" / "test.spacy")
+    result: Result = {
+        "lang": lang,
+        "texts": ", ".join(texts),
+        "agreement": scores_of(nlp, nlp.pipe([doc.text for doc in test]), test),
+        "people": beside(teaching, nlp, gold_test, changes) if gold_test else [],
+        "curve": learning_curve(work, steps[-1], silver) if curve else [],
+    }
+    meta = meta_of(name, lang, silver, result["agreement"], teaching.meta, licence)
+    save(nlp, meta, output, overwrite=force)
+    result["costs"] = costs_of(teacher, load_seconds, output, work)
+    srsly.write_json(work / "report.json", result)
+    write(output / "README.md", card_of(str(output), meta, teaching.meta, silver, result))
+    show(result)
+    if install:
+        package_cli(str(output), install=True, code=code)
+    account.wrote(output)
+    finish(
+        account,
+        {"Words by the teacher": srsly.read_json(work / "cost.json")["words"]},
+        f'spacy.load("{output}"); its card: {output / "README.md"}',
+        f'python -m spacy hoseq tag {output} "..."',
+    )
+
+
+def kinds_named(text: str) -> list[str]:
+    """Kinds of annotation in a list such as "names,tags". RAISES ValueError [HS161]."""
+    names = names_in(text)
+    for name in names:
+        if name not in KINDS:
+            raise ValueError(Errors.HS161.format(name=name, known=", ".join(KINDS)))
+    return names
+
+
+def renaming(text: str) -> dict[str, str]:
+    """Types and their new names in a list such as "PERSON=PER,DATE=". RAISES ValueError [HS027]."""
+    names = {}
+    for pair in names_in(text):
+        old, is_pair, new = pair.partition("=")
+        if not is_pair:
+            expected = "pairs such as PERSON=PER"
+            raise ValueError(Errors.HS027.format(name="--rename", value=pair, expected=expected))
+        names[old] = new
+    return names
+
+
+def chosen_texts(
+    inputs: Sequence[str], work: Path, options: Any, n_words: int, account: Account
+) -> Path:
+    """Write the texts that the teacher annotates. RETURNS the file. RAISES ValueError [HS159]: there are
+    none."""
+    from ..batch.inputs import input_files
+    from ..batch.teacher import choose_texts
+
+    msg.info("Reading the texts")
+    rows = choose_texts(input_files(inputs, work, account), options, n_words, account)
+    if account.problems:
+        show_problems(account.problems)
+    if not rows:
+        source = ", ".join(inputs)
+        expected = "texts that are shorter than --words"
+        raise ValueError(Errors.HS159.format(what="text", source=source, expected=expected))
+    path = work / "texts.jsonl"
+    write(path, rows)
+    return path
+
+
+def annotate(
+    teacher: "Teacher", texts: Path, kinds: Sequence[str], n_process: int, force: bool
+) -> None:
+    """Annotate the texts that are not annotated yet. cost.json has the words, and the seconds of all
+    processes together. RAISES ValueError [HS159]: the teacher sets nothing that could be learnt; and
+    as `Job.to_folder`."""
+    from ..batch.inputs import InputOptions
+    from ..batch.job import Job
+
+    # small parts, so that little is lost of an expensive teacher
+    options = InputOptions(part_size=100)
+    job = Job(teacher, [str(texts)], texts.parent / "annotated", "spacy", options)
+    path = texts.parent / "cost.json"
+    cost = {"words": 0, "seconds": 0.0}
+    if path.exists():
+        cost = srsly.read_json(path)
+    now = time.perf_counter()
+    with tqdm(total=job.size, unit="B", unit_scale=True, leave=False, disable=None) as bar:
+
+        def tell(done: "Done") -> None:
+            nonlocal now
+            bar.update(done.position - bar.n)
+            # a teacher of nothing is found out before it has read everything
+            if done.entry["file"].startswith("000000."):
+                known_kinds(DocBin().from_bytes(done.data).get_docs(Vocab()), kinds)
+            cost["words"] += done.entry["tokens"]
+            cost["seconds"] += n_process * (time.perf_counter() - now)
+            now = time.perf_counter()
+            srsly.write_json(path, cost)
+
+        try:
+            state = job.to_folder(n_process, False, tell)
+        except ValueError as error:
+            # other texts, or another teacher, than before
+            if not force or not str(error).startswith(("[HS167]", "[HS178]")):
+                raise
+            cost = {"words": 0, "seconds": 0.0}
+            state = job.to_folder(n_process, True, tell)
+    if state["errors"]:
+        msg.warn(f"{state['errors']:,} texts without annotation: {job.output}/errors.jsonl")
+
+
+def known_kinds(docs: Iterable[Doc], wanted: Sequence[str]) -> list[str]:
+    """The kinds of annotation that Docs have, of those that are wanted, if any are. RAISES ValueError
+    [HS159]: none."""
+    found = kinds_in(docs)
+    kinds = [kind for kind in found if kind in (wanted or KINDS)]
+    if not kinds or not {*wanted} <= {*kinds}:
+        what = f"annotation of {', '.join(wanted) or 'any kind'}"
+        source = f"the Docs of the teacher ({', '.join(found) or 'nothing is set'})"
+        expected = f"another teacher, or --components of {', '.join(KINDS)}"
+        raise ValueError(Errors.HS159.format(what=what, source=source, expected=expected))
+    return kinds
+
+
+def annotated_docs(work: Path) -> list[Doc]:
+    """The Docs that the teacher has annotated, in the order of the texts."""
+    docs: list[Doc] = []
+    vocab = Vocab()
+    for path in progress(sorted((work / "annotated" / "parts").glob("*.spacy")), "parts"):
+        docs += DocBin(store_user_data=True).from_disk(path).get_docs(vocab)
+    return docs
+
+
+def docs_in(path: Path | None) -> list[Doc]:
+    """The Docs of a .spacy file, or of a folder of them."""
+    if path is None:
+        return []
+    return list(read_docs(spacy_files(path), Vocab()))
+
+
+def train_all(work: Path, configs: Mapping[str, Config]) -> list[str]:
+    """Train with all configs. RETURNS the names of the steps, in the order of the pipeline."""
+    write_configs(work, configs)
+    for name in configs:
+        msg.info(f"Training: {work / 'configs' / f'{name}.cfg'}")
+        train_recipe(work, name)
+    return [*configs]
+
+
+def beside(
+    teacher: Language, student: Language, path: Path, rename: Mapping[str, str]
+) -> list[Scores]:
+    """Scores of teacher and student against people's labels, from raw text."""
+    docs = docs_in(path)
+    texts = [doc.text for doc in docs]
+    by_teacher = [refine(doc, rename) for doc in teacher.pipe(texts)]
+    return [scores_of(student, by_teacher, docs), scores_of(student, student.pipe(texts), docs)]
+
+
+def learning_curve(work: Path, name: str, silver: Silver) -> list[tuple[int, float]]:
+    """Words by the teacher, and the score after training on them, of four shares of the texts."""
+    for share in write_shares(work, name, silver):
+        msg.info(f"Training: {work / 'configs' / f'{share}.cfg'}")
+        train_recipe(work, share)
+    return curve_of(work, name, silver)
+
+
+def costs_of(
+    teacher: str, load_seconds: float, student: Path, work: Path
+) -> dict[str, tuple[float, float]]:
+    """Words a second from raw text, megabytes, and seconds to load, of both. The speed of the teacher
+    is that of the annotation."""
+    cost = srsly.read_json(work / "cost.json")
+    texts = [doc.text for doc in docs_in(work / "corpus" / "test.spacy")]
+    started = time.perf_counter()
+    nlp = spacy.load(student)
+    loaded = time.perf_counter()
+    # words that it has seen are cached, so it begins with other texts
+    middle = len(texts) // 2
+    speed_of(nlp, texts[:middle])
+    return {
+        "words a second": (cost["words"] / cost["seconds"], speed_of(nlp, texts[middle:])),
+        "megabytes": (megabytes(folder_of(teacher)), megabytes(student)),
+        "seconds to load": (load_seconds, loaded - started),
+    }
+
+
+def show(result: Result) -> None:
+    """Show the tables of the card."""
+    style = {"divider": True, "aligns": ("l", "r", "r")}
+    msg.table(score_rows(result["agreement"]), header=("from raw text", "agreement"), **style)
+    if result["people"]:
+        header = ("people's labels", "teacher", "student")
+        msg.table(score_rows(*result["people"]), header=header, **style)
+    if result["curve"]:
+        msg.table(curve_rows(result["curve"]), header=("words", "agreement"), **style)
+        msg.text(more_text(result["curve"]))
+    msg.table(cost_rows(result["costs"]), header=("", "teacher", "student"), **style)
