@@ -15,6 +15,7 @@ becomes known while decoding; `upstream` one of an earlier component, known as a
 """
 
 import itertools
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,7 +24,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import srsly
 from spacy.strings import get_string_id
 
 from ..errors import Errors, unknown_name, wrong_value
@@ -196,5 +196,6 @@ def templates_named(name: str, classes: int = 0) -> list[str]:
 @cache
 def template_sets() -> dict[str, dict[str, Any]]:
     """What each set is for ("about"), and its "templates", by name."""
-    sets: Any = srsly.read_json(Path(__file__).with_name("template_sets.json"))
-    return sets  # type: ignore[no-any-return]
+    text = Path(__file__).with_name("template_sets.json").read_text(encoding="utf8")
+    sets: dict[str, dict[str, Any]] = json.loads(text)
+    return sets
