@@ -147,7 +147,7 @@ def write_chunks(chunks: Chunks, n_tokens: int, representation: str) -> list[str
 
 
 def check_representation(representation: str, known: Iterable[str] = LETTERS) -> None:
-    """RAISES ValueError [HS161]: no such representation."""
+    """Check the name of a representation. RAISES ValueError [HS161]."""
     if representation not in known:
         raise unknown_name(representation, known)
 

@@ -181,8 +181,8 @@ def _extends(table: Table, other: Table) -> bool:
 
 
 def check_attribute(name: str) -> None:
-    """RAISES ValueError [HS013]: the attribute is neither lexical, nor a token attribute, nor an
-    extension."""
+    """Check that templates can read an attribute. RAISES ValueError [HS013]: it is neither lexical,
+    nor a token attribute, nor an extension."""
     is_contextual = name in DOC_ATTRIBUTES or name.startswith("_.") or name.upper() in IDS
     if not is_contextual and not lexical_attribute(name):
         known = ", ".join(

@@ -80,7 +80,7 @@ class ExactIndex:
 
 
 def check_min_count(min_count: int) -> None:
-    """RAISES ValueError [HS027]: features are counted from 1."""
+    """Check a setting. RAISES ValueError [HS027]: features are counted from 1."""
     if min_count < 1:
         raise wrong_value("min_count", min_count, "1 or more")
 
@@ -98,7 +98,7 @@ class KeyCounter:
         self._waiting: list[tuple[Keys, AnyInts]] = []
 
     def add(self, keys: Keys) -> None:
-        """keys of any shape."""
+        """Count keys of any shape."""
         self._waiting.append(np.unique(keys[keys != ABSENT], return_counts=True))
         if sum(len(keys) for keys, _ in self._waiting) > len(self._merged[0]):
             self._merge()

@@ -87,7 +87,7 @@ class KeyFolds:
             self._parts.append(np.array(rows, np.intp))
 
     def keys(self, rows: Keys) -> Keys:
-        """rows (R, n). RETURNS (K, n) uint64, 0 where a part has no value."""
+        """Keys of n tokens (K, n) uint64, 0 where a part has no value. rows (R, n)."""
         keys = self._seeds.repeat(rows.shape[1], axis=1)
         for parts in self._parts:
             keys[: len(parts)] = mix(keys[: len(parts)], rows.take(parts, axis=0))
@@ -105,7 +105,7 @@ def label_values(labels: Sequence[str]) -> Keys:
 
 
 def label_names(labels: Sequence[str]) -> dict[int, str]:
-    """The inverse: the name of each value."""
+    """The name of each value of `label_values`."""
     return dict(zip(label_values(labels).tolist(), [*labels, "<s>", "</s>"], strict=True))
 
 

@@ -43,7 +43,7 @@ class WordDocs(list[Doc]):
 
     @cached_property
     def words_and_lengths(self) -> tuple[Keys, Lengths]:
-        """As the function of this name."""
+        """What the function of this name returns, computed once."""
         return self.values[ORTH], _lengths(self.values[SENT_START], self)
 
 

@@ -71,7 +71,7 @@ class TypeCache(SharedCache):
             return rows, table
 
     def _rows(self, keys: NDArray[Any]) -> Rows:
-        """NO_ROW for new types."""
+        """The row of each key, NO_ROW for new types."""
         numbers = self._index.lookup(keys) if self._is_hashed else keys
         return self._row_of.take(numbers, mode="clip")
 

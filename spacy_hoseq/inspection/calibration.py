@@ -36,10 +36,10 @@ Part = tuple[Potentials, Labels, Labels]
 
 
 class Reliability(NamedTuple):
-    """counts, expected, observed (B,): how many predictions fall into each bin, their mean
-    probability, the share of them that is right (0 in empty bins). error (float): sum of counts
-    |observed - expected| / number of predictions, the expected calibration error (Naeini, Cooper &
-    Hauskrecht 2015)."""
+    """Predictions in bins of probability. counts, expected, observed (B,): how many fall into each
+    bin, their mean probability, the share of them that is right (0 in empty bins). error (float):
+    sum of counts |observed - expected| / number of predictions, the expected calibration error
+    (Naeini, Cooper & Hauskrecht 2015)."""
 
     counts: Ints
     expected: Floats
@@ -66,10 +66,10 @@ class Quality(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """temperature: T, found with all examples that have gold labels. before, after: of
-    probabilities at T = 1, and at temperatures each of which was found without the half of these
-    examples that it is measured on. n_changed: labels that are another one now, by rounding of
-    weights."""
+    """What calibration changed. temperature: T, found with all examples that have gold labels.
+    before, after: of probabilities at T = 1, and at temperatures each of which was found without
+    the half of these examples that it is measured on. n_changed: labels that are another one now,
+    by rounding of weights."""
 
     temperature: float
     before: Quality
@@ -216,8 +216,9 @@ def is_linear(component: SequenceComponent) -> bool:
 def reliability(
     probabilities: ArrayLike, right: ArrayLike, n_bins: int = 15, *, equal_mass: bool = False
 ) -> Reliability:
-    """probabilities, right (N,): of each prediction, and whether it is right. Bins are equally wide
-    or, with `equal_mass`, have as many predictions each (equal probabilities together)."""
+    """Sort predictions into bins. probabilities, right (N,): of each prediction, and whether it is
+    right. Bins are equally wide or, with `equal_mass`, have as many predictions each (equal
+    probabilities together)."""
     p = np.asarray(probabilities, float)
     bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
     if equal_mass and len(p):
@@ -232,7 +233,7 @@ def reliability(
 
 
 def quality(p: Floats, gold: AnyInts, predicted: AnyInts) -> Quality:
-    """p (N, L), gold, predicted (N,): label ids."""
+    """Quality of the labels of N words. p (N, L), gold, predicted (N,): label ids."""
     words = np.arange(len(gold))
     gold_p = p[words, gold]
     log_loss = -np.log(np.maximum(gold_p, 1e-12)).sum() / max(1, len(gold))  # finite where p is 0

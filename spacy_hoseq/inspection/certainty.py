@@ -37,7 +37,8 @@ Place = tuple[int, int, int, str]  # a span: number of its text, tokens first <=
 
 
 class TokenCertainty(NamedTuple):
-    """label: the best one. probability: that it is right. entropy, margin: as of `Certainty`."""
+    """How sure a component is of a token. label: the best one. probability: that it is right.
+    entropy, margin: as of `Certainty`."""
 
     label: str
     probability: float
@@ -46,10 +47,10 @@ class TokenCertainty(NamedTuple):
 
 
 class SentenceCertainty(NamedTuple):
-    """first, end: tokens first <= i < end. log_probability: of its labels. entropy: of all labels
-    together. margin: score of its labels less that of the best other labelling, inf if there is
-    none. A tagger that decides word by word has the sum of the entropies of its decisions, and the
-    smallest of their margins."""
+    """How sure a component is of a sentence. first, end: tokens first <= i < end. log_probability:
+    of its labels. entropy: of all labels together. margin: score of its labels less that of the
+    best other labelling, inf if there is none. A tagger that decides word by word has the sum of
+    the entropies of its decisions, and the smallest of their margins."""
 
     first: int
     end: int
@@ -70,7 +71,7 @@ class Certainty(NamedTuple):
 
 
 class SpanCertainty(NamedTuple):
-    """Meaning of a probability "of the chunk":
+    """How sure a component is of a span.
 
     exact: there is a chunk of exactly these tokens, with this label. any_label: whatever its label.
     overlap: some chunk, of any label and extent, has a token of the span. begins, ends: some chunk

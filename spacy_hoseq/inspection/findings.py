@@ -214,7 +214,8 @@ def beside(name: str, docs: Sequence[Doc], examples: Sequence[Example]) -> list[
 
 
 def same_tokens(name: str, docs: Sequence[Doc], before: Sequence[Doc]) -> None:
-    """RAISES ValueError [HS108]: components before this one have merged or split tokens."""
+    """Check that Docs have the tokens that they had. RAISES ValueError [HS108]: components before
+    this one have merged or split tokens."""
     for doc, other in zip(docs, before, strict=True):
         if len(doc) != len(other):
             raise ValueError(Errors.HS108.format(name=name, text=repr(doc.text[:40])))

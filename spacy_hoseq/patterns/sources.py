@@ -248,13 +248,13 @@ def sequences_of(docs: Sequence[Doc]) -> Iterator[tuple[int, Doc | Span]]:
 
 
 def check_source(source: Any) -> None:
-    """RAISES ValueError [HS027]: it is no pattern source."""
+    """Check the type of a pattern source. RAISES ValueError [HS027]."""
     if not isinstance(source, PatternSource):
         raise wrong_value("pattern source", repr(source), "a `PatternSource`")
 
 
 def check_number(name: str, value: int, minimum: int, maximum: int | None = None) -> None:
-    """RAISES ValueError [HS027]: a setting of a source is below the minimum or above the maximum."""
+    """Check the range of a setting. RAISES ValueError [HS027]."""
     expected = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum}"
     if value < minimum or (maximum is not None and value > maximum):
         raise wrong_value(name, value, expected)

@@ -39,7 +39,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """kind: content type."""
+    """What is sent back. kind: content type. status: of HTTP."""
 
     kind: str
     text: str

@@ -23,8 +23,8 @@ def decisions_text(span: Span, labels: Sequence[str], order: Sequence[int]) -> s
 
 
 def decisions_page(docs: Iterable[Doc], name: str, *, title: str = "Decisions") -> str:
-    """RETURNS (str): a page of HTML, without scripts. The words of a sentence stand on a staircase:
-    the lower, the earlier.
+    """A page of HTML without scripts. The words of a sentence stand on a staircase: the lower, the
+    earlier.
 
     docs: annotated with `save_decisions`. name (str): of the component.
     RAISES KeyError: a Doc without decisions of this component.
@@ -53,8 +53,8 @@ def sentences_of(doc: Doc, name: str) -> list[tuple[Span, list[str], list[int], 
 def draw_decisions(
     span: Span, labels: Sequence[str], order: Sequence[int], probabilities: Sequence[float]
 ) -> str:
-    """RETURNS (str): SVG of one sentence on its staircase. probabilities: of the labels when they
-    were decided, 0 to 1."""
+    """One sentence on its staircase, as SVG. probabilities: of the labels when they were decided, 0
+    to 1."""
     margin = 16  # pixels, as the others
     stair = 13
     character = 8.6

@@ -17,7 +17,7 @@ from .text import shortened
 def findings_page(
     docs: Sequence[Doc], findings: Sequence[Finding], *, title: str = "Likely annotation errors"
 ) -> str:
-    """RETURNS (str): a page of HTML that needs no network. docs: of the corpus."""
+    """A page of HTML that needs no network. docs: of the corpus."""
     rows = []
     reasons = []
     for finding in findings:

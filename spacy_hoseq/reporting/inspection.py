@@ -9,8 +9,8 @@ from .sentence import shown
 
 
 def inspection_text(one: dict[str, Any]) -> str:
-    """RETURNS (str): one component, of `inspected`, in tables: its twelve most frequent labels, ten
-    transitions and ten label patterns."""
+    """One component, of `inspected`, in tables: its twelve most frequent labels, ten transitions and
+    ten label patterns."""
     values = {
         "features": _feature_rows(one),
         "pairs": _transition_rows(one)[:10],
@@ -64,7 +64,7 @@ def rule_of(pattern: dict[str, Any]) -> str:
 
 
 def inspection_page(components: Sequence[dict[str, Any]], *, title: str) -> str:
-    """RETURNS (str): a page of HTML, for all components."""
+    """A page of HTML for all components."""
     # the page says how to get names, if a feature has none
     nameless = not all(map(has_names, components))
     # a picture of transitions has at most 60 labels

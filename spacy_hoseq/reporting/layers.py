@@ -43,8 +43,8 @@ class Cell(NamedTuple):
 
 
 class Word(NamedTuple):
-    """token: its number, the first of several. labels: of each layer of labels. spans: of each
-    layer of spans. spaced: white space follows."""
+    """A word with its labels and spans. token: its number, the first of several. labels: of each
+    layer of labels. spans: of each layer of spans. spaced: white space follows."""
 
     token: int
     text: str
@@ -54,8 +54,7 @@ class Word(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """labels, spans: names of the layers of the words, without those that are empty in this
-    sentence."""
+    """Words and the names of their layers, without layers that are empty in this sentence."""
 
     labels: list[str]
     spans: list[str]
@@ -145,7 +144,7 @@ def _layer(doc: Doc, name: str, texts: list[str]) -> list[Label]:
 
 
 def _label(name: str, text: str, label: str, token: Token, p: Floats, names: list[str]) -> Label:
-    """p: of all labels, or of the one that was decided."""
+    """A label with what else it could be. p: of all labels, or of the one that was decided."""
     if not label:
         return Label(text)
     if not p.ndim:

@@ -23,8 +23,7 @@ from ..errors import Warnings
 
 
 def rendered(template: str, **values: object) -> str:
-    """RETURNS (str): the template of this name in the package, filled with the values. title: of
-    the page."""
+    """Fill the template of this name in the package. title: of the page."""
     return _environment().get_template(template).render(**values)
 
 

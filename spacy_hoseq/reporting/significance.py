@@ -14,8 +14,8 @@ SEED = 0
 
 
 class Difference(NamedTuple):
-    """gain: score of the second system less that of the first. p: how often it is not above 0 when
-    sentences are drawn anew."""
+    """How much better the second of two systems is. gain: its score less that of the first. p: how
+    often the gain is not above 0 when sentences are drawn anew."""
 
     gain: float
     p: float
@@ -81,15 +81,15 @@ def precision(counts: Floats) -> Floats:
 
 
 def f_score(counts: Floats) -> Floats:
-    """counts (n, m): chunks that are right, chunks found, gold chunks, and anything else. RETURNS
-    (n,)."""
+    """F of chunks (n,). counts (n, m): chunks that are right, chunks found, gold chunks, and
+    anything else."""
     return np.asarray(2 * counts[:, 0] / np.maximum(1, counts[:, 1] + counts[:, 2]))
 
 
 class Discordance(NamedTuple):
-    """gained, lost: tokens that only the second system has right, and only the first; of several
-    runs, by how many runs. p: two-sided, of at least such a difference if both were equally
-    good."""
+    """Tokens that only one of two systems has right. gained: only the second, lost: only the first;
+    of several runs, by how many runs. p: two-sided, of at least such a difference if both were
+    equally good."""
 
     gained: int
     lost: int
@@ -118,6 +118,6 @@ def mcnemar(a: Mask | Ints, b: Mask | Ints) -> Discordance:
 
 
 def tossed(n: int) -> Floats:
-    """(n + 1,): chance of each number of heads in n tosses of a coin."""
+    """Chance of each number of heads in n tosses of a coin (n + 1,)."""
     logs = np.array([math.lgamma(i + 1) for i in range(n + 1)])  # log i!
     return np.asarray(np.exp(logs[n] - logs - logs[::-1] - n * math.log(2)))

@@ -68,7 +68,7 @@ def text_page(
     template: str = "text.html.jinja",
     **more: object,
 ) -> str:
-    """RETURNS (str): a page that needs no network. nlp: the pipeline; None = not known, and then
+    """A page of annotated texts that needs no network. nlp: the pipeline; None = not known, and then
     nothing says whether probabilities are calibrated. reasons: of each Doc, as `reasons_of` has
     them. template, more: of a page that extends this one."""
     model = ""
@@ -191,8 +191,8 @@ def reasons_of(
 
 
 def explanation_text(one: Explanation, doc: Doc, *, calibrated: bool = True) -> str:
-    """RETURNS (str): what was decided, how probable the alternatives are, and the terms whose sum
-    decided. calibrated (bool): whether these probabilities are."""
+    """Say what was decided, how probable the alternatives are, and which terms add up to the
+    decision. calibrated (bool): whether these probabilities are."""
     rows = []
     for term in one.terms[:MAX_TERMS]:
         rows.append((f"{term.value:+.3f}", term.kind, term.name, shown(doc[term.token].text)))
