@@ -38,6 +38,7 @@ from .simplified import in_simplified
 # {"columns": names of the classes in each column, "rows": packed keys, and numbers of names}.
 # FURTHER_TABLES of this form may stand within: their columns come after these.
 WORD_CLASSES_TABLE = "hoseq_word_classes"
+CLASS_WORDS_TABLE = "hoseq_class_words"  # {"word_class1": {class: its first words}}, for readers
 MAX_CLASS_COLUMNS = 16
 
 
@@ -66,7 +67,21 @@ def word_classes(path: str | Path | None = None, lexicon: str | Path | None = No
     lookups = Lookups()
     rows = pack_rows(np.array(keys, np.uint32), classes)
     lookups.add_table(WORD_CLASSES_TABLE, {"columns": names, "rows": rows})
+    if path is not None:
+        lookups.add_table(CLASS_WORDS_TABLE, _class_words(path))
     return lookups
+
+
+def _class_words(path: str | Path) -> dict[str, dict[str, list[str]]]:
+    """The first three words of each class in a file, by attribute and name of the class."""
+    table: dict[str, dict[str, list[str]]] = {}
+    for _, line in lines_of(path):
+        word, *classes = line.split("\t")
+        for number, name in enumerate(classes, start=1):
+            words = table.setdefault(f"word_class{number}", {}).setdefault(name, [])
+            if name and len(words) < 3:
+                words.append(word)
+    return table
 
 
 def pack_rows(keys: NDArray[np.uint32], classes: NDArray[np.uint16]) -> bytes:

@@ -29,6 +29,7 @@ from ..decoders.problem import matching
 from ..errors import Errors, unknown_name
 from .certainty import type_probabilities
 from .reading import Reading, own_components, reading_of, stages, sums_of
+from .wording import chunks_in_words, transition
 
 ANOTHER_LABEL = "another label that can stand there"
 Item = tuple[int, int, str]  # tokens first <= i < end, and their label
@@ -286,7 +287,12 @@ class _Decisions:
             tags = np.full(size, reading.labels.index(OUTSIDE))
             p[OUTSIDE] = float(reading.posterior.segments(*place, tags)[0])
         other_names = [reading.labels[y] for y in others.tolist()]
-        name = against or " ".join(other_names[sentence.at :][:size])
+        name = against
+        if name is None:
+            here = other_names[sentence.at :][:size]
+            name = chunks_in_words(here) if self.spans else here[0]
+        if name == one.label:
+            name = f"{name} of other words"
         difference, terms = sentence.difference(labels, others)
         return one._replace(
             against=name,
@@ -360,14 +366,16 @@ class _Sentence:
         """score(labels) - score(others), and what it is the sum of, the weightiest first. RAISES
         ValueError [HS147]: they do not add up, which is an error of this package."""
         tokens = self.reading.token_of[self.words.start : self.words.stop].tolist()
+        words = self.reading.wording
         terms = []
         # where the labels are the same, features have the same weights
         for i in np.flatnonzero(labels != others).tolist():
             for feature in self.reading.features(self.words[i]):
                 value = float(feature.weights[labels[i]] - feature.weights[others[i]])
-                terms.append(Term("feature", feature.name, tokens[i], value))
-        first = _structure(self.potentials, labels, self.reading.labels)
-        second = _structure(self.potentials, others, self.reading.labels)
+                terms.append(Term("feature", words.feature(feature.name), tokens[i], value))
+        is_chunk = bool(self.reading.target.labels_spans)
+        first = _structure(self.potentials, labels, self.reading.labels, is_chunk=is_chunk)
+        second = _structure(self.potentials, others, self.reading.labels, is_chunk=is_chunk)
         for key in {**first, **second}:
             kind, name, place = key
             if key not in first:
@@ -384,12 +392,15 @@ class _Sentence:
         return difference, sorted(terms, key=lambda term: -abs(term.value))
 
 
-def _structure(one: Potentials, labels: Labels, names: Sequence[str]) -> Pieces:
-    """Terms of transitions, patterns and configurations in the score of a sentence's labels."""
+def _structure(
+    one: Potentials, labels: Labels, names: Sequence[str], *, is_chunk: bool
+) -> Pieces:
+    """Terms of transitions, patterns and configurations in the score of a sentence's labels.
+    is_chunk (bool): labels are tags of chunks."""
     pieces: Pieces = defaultdict(float)
     for t in range(1, len(labels)):
         a, b = labels[t - 1 : t + 1].tolist()
-        pair = f"{names[a]} {names[b]}"
+        pair = transition(names[a], names[b], is_chunk=is_chunk)
         pieces["transition", pair, t] += float(one.trans[a, b])
         if one.edge_scores is not None:
             pieces["transition", f"{pair}, by these words", t] += float(one.edge_scores[t, a, b])

@@ -24,6 +24,7 @@ from ..layers.local_classifiers import LocalScorer, shim_of
 from ..layers.scorer import Feature, TemplateFeature, scorer_of
 from ..words import Words
 from .names import FeatureNames
+from .wording import Wording, wording_of
 
 Read = tuple[WordDocs, Potentials, Labels | None]  # words, and what their labels are decoded from
 
@@ -118,6 +119,11 @@ class Reading(Predictions):
             for feature in scorer_of(self.pipe.model.layers[0]).features_at(docs, inside):
                 self._features[feature.word + start].append(names.named(feature))
         return self._features[word]
+
+    @cached_property
+    def wording(self) -> Wording:
+        """How features of the component are put into words."""
+        return wording_of(self.labels, self.pipe.vocab)
 
     @cached_property
     def log_p(self) -> Floats:

@@ -26,6 +26,7 @@ from ..layers.weights import LayerShim, weights_of
 from ..patterns.sources import PatternFeatures
 from .certainty import DOCS_PER_BATCH
 from .names import names_by_key
+from .wording import wording_of
 from .reading import Reading, knows_sums
 
 NAMES_FILE = "hoseq_names.json"  # beside the model
@@ -137,11 +138,14 @@ def _named(
     named: dict[int, str] = {int(key, 16): name for key, name in names.items()}
     for reading in reversed(readings):  # so that the first place in the corpus names a feature
         named |= names_by_key(pipe.model, reading.docs, keys)
+    wording = wording_of(pipe.tags, pipe.vocab)
     features: dict[str, list[dict[str, Any]]] = {}
     for label, rows in strongest.items():
         features[label] = []
         for weight, key in rows:
-            row = {"key": f"{key:016x}", "name": named.get(key, ""), "weight": weight}
+            name = named.get(key, "")
+            words = wording.feature(name)
+            row = {"key": f"{key:016x}", "name": name, "words": words, "weight": weight}
             features[label].append(row)
     return features
 

@@ -13,7 +13,7 @@ from spacy.lookups import Lookups
 
 from ..errors import Errors
 from ..features.attributes import FURTHER_TABLES, SOURCES_TABLE
-from ..features.word_classes import WORD_CLASSES_TABLE
+from ..features.word_classes import CLASS_WORDS_TABLE, WORD_CLASSES_TABLE
 from . import folder_of
 from .loading import refusal
 
@@ -33,21 +33,24 @@ def word_classes_of(pipeline: str | Path, more: list[str] | None = None) -> Look
     RAISES ValueError [HS130]: no such pipeline; [HS159]: it has no classes of words; [HS133]: its
         files are damaged.
     """
-    table, makers = _classes_in(pipeline)
+    table, makers, words = _classes_in(pipeline)
     if more:
         table[FURTHER_TABLES] = []
         for name in more:
-            further, further_makers = _classes_in(name)
+            further, further_makers, _ = _classes_in(name)
             table[FURTHER_TABLES].append(further)
             makers += further_makers
     lookups = Lookups()
     lookups.add_table(WORD_CLASSES_TABLE, table)
     lookups.add_table(SOURCES_TABLE, {WORD_CLASSES_TABLE: makers})
+    if words:
+        lookups.add_table(CLASS_WORDS_TABLE, words)
     return lookups
 
 
-def _classes_in(pipeline: str | Path) -> tuple[dict[str, Any], list[Any]]:
-    """The table of a pipeline, or of a list of the package, without further tables; and its makers."""
+def _classes_in(pipeline: str | Path) -> tuple[dict[str, Any], list[Any], dict[str, Any]]:
+    """The table of a pipeline, or of a list of the package, without further tables; its makers; and
+    some words of each class."""
     if pipeline in WORD_LISTS:
         folder = Path(__file__).with_name("word_lists") / pipeline
     else:
@@ -56,6 +59,7 @@ def _classes_in(pipeline: str | Path) -> tuple[dict[str, Any], list[Any]]:
         lookups = Lookups().from_disk(folder / "vocab")
         makers = _makers_in(lookups, folder)
         classes = lookups.get_table(WORD_CLASSES_TABLE, None)
+        words = lookups.get_table(CLASS_WORDS_TABLE, {})
     except Exception as error:
         raise refusal(pipeline, "vocab/lookups.bin or meta.json", error) from error
     if classes is None:
@@ -63,7 +67,8 @@ def _classes_in(pipeline: str | Path) -> tuple[dict[str, Any], list[Any]]:
         raise ValueError(
             Errors.HS159.format(what="class of words", source=pipeline, expected=expected)
         )
-    return {name: classes[name] for name in ("columns", "rows") if name in classes}, makers
+    table = {name: classes[name] for name in ("columns", "rows") if name in classes}
+    return table, makers, dict(words)
 
 
 def _makers_in(lookups: Lookups, folder: Path) -> list[Any]:

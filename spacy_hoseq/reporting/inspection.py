@@ -31,7 +31,7 @@ def _feature_rows(one: dict[str, Any]) -> list[tuple[str, str, str]]:
         features = []
         for row in [row for row in strongest[label] if row["weight"] > 0][:3]:
             # a feature without a name in the corpus is shown by its key
-            name = " ".join(map(shown, row["name"].split(" "))) or row["key"]
+            name = " ".join(map(shown, row["words"].split(" "))) or row["key"]
             features.append(f"{name} {row['weight']:+.2f}")
         count = f"{counts[label]:,}" if counts[label] else ""
         rows.append((label, count, "; ".join(features)))
