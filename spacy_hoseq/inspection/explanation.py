@@ -29,7 +29,7 @@ from ..decoders.problem import matching
 from ..errors import Errors, unknown_name
 from .certainty import type_probabilities
 from .reading import Reading, own_components, reading_of, stages, sums_of
-from .wording import chunks_in_words, transition
+from .wording import chunks_in_words, lemma_in_words, transition
 
 ANOTHER_LABEL = "another label that can stand there"
 Item = tuple[int, int, str]  # tokens first <= i < end, and their label
@@ -51,10 +51,10 @@ class Explanation(NamedTuple):
 
     first, end: the tokens that it is about. text: theirs. label, p: what was decided, and its
     probability (of a chunk: that exactly this one is there). alternatives: labels with their
-    probabilities, most probable first. turn: of a bidirectional tagger, when it was decided.
-    against, p_against: what it is compared with; "" = nothing else can stand there. difference: of
-    the scores; terms: what it is the sum of, the weightiest first. labels, others: y and y', of the
-    tokens from `start` on.
+    probabilities, most probable first. words: labels in words, where these say more. turn: of a
+    bidirectional tagger, when it was decided. against, p_against: what it is compared with; "" =
+    nothing else can stand there. difference: of the scores; terms: what it is the sum of, the
+    weightiest first. labels, others: y and y', of the tokens from `start` on.
     """
 
     component: str
@@ -64,6 +64,7 @@ class Explanation(NamedTuple):
     label: str
     p: float
     alternatives: list[tuple[str, float]]
+    words: Mapping[str, str] = {}
     turn: int = 0
     against: str = ""
     p_against: float = 0.0
@@ -245,6 +246,9 @@ class _Decisions:
                 one = one._replace(turn=int(reading.turns[word]))
             if reasons:
                 one = self._compared(one, word, size, against, p)
+            if reading.target.place == "lemma":
+                labels = [*dict(one.alternatives), one.against or label]
+                one = one._replace(words={each: lemma_in_words(each, one.text) for each in labels})
             yield one
 
     def _check(self, label: str) -> None:
@@ -287,16 +291,18 @@ class _Decisions:
             tags = np.full(size, reading.labels.index(OUTSIDE))
             p[OUTSIDE] = float(reading.posterior.segments(*place, tags)[0])
         other_names = [reading.labels[y] for y in others.tolist()]
-        name = against
-        if name is None:
-            here = other_names[sentence.at :][:size]
-            name = chunks_in_words(here) if self.spans else here[0]
+        here = other_names[sentence.at :][:size]
+        name = against or here[0]
+        p_against = p.get(name, 1.0 - one.p)
+        if self.spans and against is None:  # compared with all that is not this chunk
+            name = chunks_in_words(here)
+            p_against = 1.0 - one.p
         if name == one.label:
             name = f"{name} of other words"
         difference, terms = sentence.difference(labels, others)
         return one._replace(
             against=name,
-            p_against=p.get(name, 1.0 - one.p),
+            p_against=p_against,
             difference=difference,
             terms=terms,
             start=int(reading.token_of[sentence.words.start]),
@@ -392,9 +398,7 @@ class _Sentence:
         return difference, sorted(terms, key=lambda term: -abs(term.value))
 
 
-def _structure(
-    one: Potentials, labels: Labels, names: Sequence[str], *, is_chunk: bool
-) -> Pieces:
+def _structure(one: Potentials, labels: Labels, names: Sequence[str], *, is_chunk: bool) -> Pieces:
     """Terms of transitions, patterns and configurations in the score of a sentence's labels.
     is_chunk (bool): labels are tags of chunks."""
     pieces: Pieces = defaultdict(float)

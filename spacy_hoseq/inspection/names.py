@@ -60,7 +60,9 @@ class FeatureNames:
         if key not in self._values:
             self._values[key] = token_values(*key)
         number = int(self._values[key][token])
-        return str(strings[number]) if number in strings else str(number)
+        # flags and counts are small numbers, which are also those of spaCy's own symbols
+        is_name = number in strings and part.attribute not in ("spacy", "sent_start", "ent_iob")
+        return shown(strings[number]) if is_name else str(number)
 
     def _is_inside(self, part: Part, word: int) -> bool:
         """True if the part looks at a word of the same sentence."""

@@ -26,8 +26,8 @@ from ..layers.weights import LayerShim, weights_of
 from ..patterns.sources import PatternFeatures
 from .certainty import DOCS_PER_BATCH
 from .names import names_by_key
-from .wording import wording_of
 from .reading import Reading, knows_sums
+from .wording import wording_of
 
 NAMES_FILE = "hoseq_names.json"  # beside the model
 Table = dict[str, dict[str, str]]  # component -> key of a feature, in hexadecimals -> name

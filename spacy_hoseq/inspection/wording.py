@@ -19,6 +19,7 @@ from ..chunks import OUTSIDE
 from ..components.targets.lemmas import script_named
 from ..features.word_classes import CLASS_WORDS_TABLE
 
+VALUE = re.compile(r" \(\d+\.\d\d\)$")
 PART = re.compile(r"([\w.]+?)(\d*)\[(-?\d+)\] = (.*)")
 # what is said of the value of an attribute
 SAYINGS = {
@@ -39,6 +40,7 @@ SAYINGS = {
     "infix": "has -{}- within",
     "short_infix": "has -{}- within",
     "length": "has {} characters",
+    "spacy": "has a space after it",
     "char_classes": "has characters of the kinds {}",
     "repeated_char": "repeats its characters as {}",
     "word_class": "is listed as {}",
@@ -64,7 +66,9 @@ class Wording(NamedTuple):
 
     def feature(self, name: str) -> str:
         """A feature in words. name: of `FeatureNames`; "(0.95)" at its end is its value."""
-        name, _, value = name.partition(" (")
+        value = VALUE.search(name)
+        if value:
+            name = name[: value.start()]
         sayings: dict[int, list[str]] = {}
         for piece in name.split(" + "):
             part = PART.fullmatch(piece)
@@ -80,7 +84,7 @@ class Wording(NamedTuple):
                 clause = f"{_place(place)} {clause}"
             clauses.append(clause)
         words = ", ".join(clauses)
-        return f"{words} (p {value}" if value else words
+        return f"{words}{value[0]}" if value else words
 
     def _saying(self, attribute: str, number: str, place: int, value: str) -> str:
         """What is said of one word. number: of the attribute, "" = it takes none."""
@@ -140,9 +144,9 @@ def chunks_in_words(tags: Sequence[str]) -> str:
     """The chunks that neighbouring tags stand for, such as "LOC" for "B-LOC L-LOC"."""
     types = [chunk_type(tags[0])]
     for before, tag in zip(tags, tags[1:], strict=False):
-        if tag != before and not _goes_on(before, tag):
+        if not (tag == before == OUTSIDE or _goes_on(before, tag)):
             types.append(chunk_type(tag))
-    return ", ".join(types)
+    return " and ".join(types)
 
 
 def _goes_on(before: str, tag: str) -> bool:
@@ -150,11 +154,12 @@ def _goes_on(before: str, tag: str) -> bool:
     return tag[0] in "ILE" and before[1:] == tag[1:]
 
 
-def script_in_words(label: str) -> str:
-    """What an edit script makes of a word, such as "drop -ies, add -y"."""
+def lemma_in_words(label: str, word: str) -> str:
+    """The lemma that an edit script makes of a word, and how: "lady (drop -ies, add -y)"."""
     script = script_named(label)
+    lemma = script.lemma(word)
     if script.is_whole:
-        return f"{script.prefix} for {script.prefix_cut}"
+        return lemma
     steps = []
     sides = (script.prefix_cut, script.prefix, "{}-"), (script.suffix_cut, script.suffix, "-{}")
     for cut, added, side in sides:
@@ -164,4 +169,4 @@ def script_in_words(label: str) -> str:
             steps.append(f"add {side.format(added)}")
     if script.case != "keep":
         steps.append(CASES[script.case])
-    return ", ".join(steps) or "as it is"
+    return f"{lemma} ({', '.join(steps)})" if steps else lemma

@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from ..components.targets.places import COLUMN_NAMES
 from ..inspection import Explanation
 from ..inspection.explanation import as_data, decisions, explained
-from .layers import Cell, Label, Sentence, said, sentences_of
+from .layers import Cell, Label, Sentence, sentences_of
 from .pages import direction, packed, rendered, uncalibrated
 from .sentence import cut, may_break, shown
 
@@ -169,24 +169,17 @@ def reasons_of(
     nlp: Language, doc: Doc, seen: Mapping[str, Doc], *settings: Any
 ) -> Iterator[dict[str, Any]]:
     """Decisions of some components, as data: those of `as_data`, and calibrated: whether the
-    probabilities are; tokens: of the Doc, which it is about; said: labels of lemmas as words. seen,
-    settings: as of `inspection.explanation.decisions`."""
+    probabilities are; tokens: of the Doc, which it is about. seen, settings: as of
+    `inspection.explanation.decisions`."""
     notes = uncalibrated(nlp)
     for given, one in decisions(nlp, doc, seen, *settings):
         # a later component may have merged or split the tokens that this one has seen
         span = given[one.first : one.end]
         here = doc.char_span(span.start_char, span.end_char, alignment_mode="expand") or span
-        place = nlp.get_pipe(one.component).target.place  # type: ignore[attr-defined]
-        words = {}
-        for label in (*dict(one.alternatives), one.against or one.label):
-            word = said(place, label, one.text)
-            if word != label:
-                words[label] = word
         yield {
             "calibrated": one.component not in notes,
             **as_data(one, given),
             "tokens": list(range(here.start, here.end)),
-            "said": words,
         }
 
 
