@@ -59,7 +59,8 @@ def test_an_empty_lexicon_knows_no_word(tmp_path):
 def test_same_bytes_whatever_the_order(path, tmp_path):
     other = tmp_path / "other.tsv"
     other.write_text("\n".join(reversed(LINES.splitlines())), encoding="utf8")
-    assert word_classes(other).to_bytes() == word_classes(path).to_bytes()
+    tables = [word_classes(each).get_table(WORD_CLASSES_TABLE) for each in (other, path)]
+    assert tables[0].to_bytes() == tables[1].to_bytes()
 
 
 def tagger(path):
