@@ -42,9 +42,10 @@ from ..pipelines.names import check_name
 from ..pipelines.treebanks.training import save, train_recipe
 from ..readers.account import Account
 from ..readers.annotated import read_docs, spacy_files
+from ..reporting.report import n_bytes
 from .app import hoseq_cli
 from .apply import names_in
-from .model import megabytes, package_cli
+from .model import package_cli
 from .shared import Code, Force, TextKey, finish, progress, show_problems, write
 
 if TYPE_CHECKING:
@@ -341,7 +342,7 @@ def costs_of(
     speed_of(nlp, texts[:middle])
     return {
         "words a second": (cost["words"] / cost["seconds"], speed_of(nlp, texts[middle:])),
-        "megabytes": (megabytes(folder_of(teacher)), megabytes(student)),
+        "megabytes": (n_bytes(folder_of(teacher)) / 1e6, n_bytes(student) / 1e6),
         "seconds to load": (load_seconds, loaded - started),
     }
 
