@@ -68,7 +68,6 @@ def main(
         "three layers": (metrics / "three_layers.jsonl", three_layers_table),
         "amounts": (metrics / "amounts.jsonl", amounts_table),
         "organisations": (metrics / "organisations.jsonl", organisations_table),
-        "resumes": (metrics / "resumes.jsonl", organisations_table),
         "groups": (metrics / "groups.jsonl", groups_table),
         "dual": (metrics / "letters.jsonl", dual_table),
         "approximate": (metrics / "letters.jsonl", approximate_table),
