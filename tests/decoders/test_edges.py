@@ -1,18 +1,23 @@
 """Where the code takes another way: cases below, at and above each threshold, against plain recurrences."""
 
+from copy import deepcopy
 from dataclasses import replace
 from unittest import mock
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spacy_hoseq.decoders.answers import posterior
 from spacy_hoseq.decoders.chain import best_path, forward_backward
-from spacy_hoseq.decoders.choice import decode_exact
-from spacy_hoseq.decoders.problem import Tuning
+from spacy_hoseq.decoders.choice import DECODERS, decode_exact, make_exact, make_max_marginal
+from spacy_hoseq.decoders.problem import Tuning, is_permitted, path_score
 from spacy_hoseq.decoders.pruning import pruned
-from spacy_hoseq.learning import AdaGrad, Additive
+from spacy_hoseq.learning import AdaGrad, Additive, objectives
 from spacy_hoseq.learning import parameter as parameters
+from spacy_hoseq.learning.gradients import added_cells
+from spacy_hoseq.learning.used_rows import UsedRows
 
 from .. import oracle
 from ..cases import Case
@@ -200,7 +205,81 @@ def test_sums_by_matrices_or_step_by_step(matrix_cells):
     assert_close(*(some.expected[:3] for some in (got, expected)))
 
 
+def test_blocks_that_lose_digits_are_summed_on_logarithms():
+    case = replace(chain(2, [20]), trans=np.array([[0.0, -400], [-1, 0]]))
+    check_sums(case, tuning=Tuning(sum_cells=4))
+
+
+@pytest.mark.parametrize("factor", [0.5, 3.0])
+def test_scaled_potentials(factor):
+    """All scores of labellings times a factor."""
+    spans = ((1, (frozenset([0, 1]), frozenset([2])), -1.0),)
+    patterns = (((0, 1), 1.0), ((2, 1, 0), -2.0))
+    case = replace(
+        chain(3, [4]), patterns=patterns, fired=((2, (1, 2), 1.5),), configurations=spans
+    )
+    table = oracle.joint_table(case)
+    labels = table.labellings
+    scaled = case.potentials().scaled(factor)
+    found = [float(path_score(scaled, row)[0]) for row in labels]
+    np.testing.assert_allclose(found, factor * table.scores)
+    log_z = np.logaddexp.reduce(factor * table.scores)
+    np.testing.assert_allclose(posterior(scaled).log_z, [log_z])
+
+
+def test_what_a_decoder_of_ones_own_may_return():
+    trans = np.array([[0.0, -np.inf], [0, 0]])
+    allowed = np.array([[1, 1], [1, 1], [0, 1], [1, 1]], bool)
+    case = Case(np.zeros((4, 2)), trans, np.array([2, 2]), allowed=allowed)
+    potentials = case.potentials().check()
+    for labels, expected in (
+        ([1, 0, 1, 1], True),
+        ([0, 0, 1, 0], True),
+        ([0, 1, 1, 1], False),  # a forbidden transition
+        ([1, 1, 0, 0], False),  # a label that is not allowed
+        ([1, 1, 1, 2], False),
+        ([1, 1, 1, -1], False),
+        ([1, 1, 1], False),
+        ([1.0, 1, 1, 1], False),
+    ):
+        assert is_permitted(potentials, np.array(labels)) == expected
+
+
+def test_decoders_and_losses_by_name():
+    assert [make_exact(), make_max_marginal()] == [*DECODERS.values()]
+    makers = (
+        objectives.make_perceptron,
+        objectives.make_max_margin,
+        objectives.make_log_likelihood,
+    )
+    assert {make() for make in makers} == {*objectives.OBJECTIVES.values()}
+
+
 # Learning
+
+
+@given(cells=st.lists(st.integers(0, 5), max_size=12))
+def test_gradients_of_the_same_cells_add_up(cells):
+    values = np.arange(len(cells), dtype=np.float32)
+    expected = np.zeros(6)
+    np.add.at(expected, cells, values)
+    index, sums = added_cells(np.array(cells, np.intp), values)
+    assert (sums.dtype, index.tolist()) == (np.float32, sorted({*cells}))
+    assert sums.tolist() == expected[index].tolist()
+
+
+def test_a_copy_of_weights_learns_on():
+    weights = parameters.Parameter("w", np.zeros((3, 2), np.float32))
+    for i in range(2):
+        weights.update(Additive(), [(np.array([i]), np.ones((1, 2), np.float32))])
+    weights.finished()
+    again = deepcopy(weights)
+    for one in (weights, again):
+        one.update(Additive(), [(np.array([2]), np.ones((1, 2), np.float32))])
+    assert again.finished().tolist() == weights.finished().tolist()
+    assert again.finished()[:, 0].tolist() == np.float16([-1, -2 / 3, -1 / 3]).tolist()
+    rows = UsedRows.of(np.array([[0.1, 1 / 3]], np.float32), np.array([4]), 6).rounded()
+    assert rows.dense()[4].tolist() == np.float16([0.1, 1 / 3]).tolist() and rows.shape == (6, 2)
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5])
