@@ -68,8 +68,8 @@ def _sentence(lines: Sequence[Line], layers: dict[str, int], width: int) -> list
     for number, text in lines:
         fields = text.rstrip("\t").split("\t")
         bounds = re.fullmatch(r"\d+-\d+\t(\d+)-(\d+)", "\t".join(fields[:2]))
-        if len(fields) != width or not bounds:
-            expected = f"{width} columns, an id such as 1-1 and offsets such as 0-3"
+        if len(fields) != width or not bounds or not fields[2]:
+            expected = f"{width} columns, a word, an id such as 1-1 and offsets such as 0-3"
             raise Unreadable(number, f'"{text}"', expected)
         words.append(_unescaped(fields[2]))
         rows.append(fields)
