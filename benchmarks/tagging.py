@@ -1,6 +1,6 @@
 """Taggers beside each other on CoNLL-2000: accuracy, speed, memory, size.
 
-    python -m benchmarks.tagging METRICS --data CORPORA [--turns 3] [--page README.md ...] [--plot FILE.svg]
+    python -m benchmarks.tagging METRICS --data CORPORA [--turns 3] [--page docs/measurements/performance.md ...] [--plot FILE.svg]
 
 Each system learns from the same text in a process of its own, two at a time; half of the last tenth of train.txt
 chooses the epoch, the other half is measured (test.txt, where it is there). Then, in turns, each labels it in new
@@ -39,7 +39,7 @@ from spacy_hoseq.reporting.significance import f_score
 from .corpora import Corpus, divide, docs_of
 from .crfsuite import Crfsuite
 from .machine import environment, peak_bytes, pin_to_one_core
-from .page import has_table, show, write_table
+from .page import show, write_table
 
 CONLL = Corpus("en", "spans.chunks", "conll2000/train.txt")
 TOLERANCE = 0.0005  # what compaction may cost
@@ -47,8 +47,9 @@ LEAST_SECONDS = 0.5  # of passes over ready Docs
 TOKENIZER = "spaCy tokenizer"
 FIRST = "A first text loads what is loaded late."
 ORDER = "components.hoseq_bidirectional_tagger.model.order"
-SHORT = ("system", "accuracy", "F", "ready Docs, words/s", "raw text, words/s", "time", "model")
-COLUMNS = (*SHORT[:-1], "training", "memory", SHORT[-1])
+COLUMNS = (
+    "system", "accuracy", "F", "ready Docs, words/s", "raw text, words/s", "time", "training", "memory", "model",
+)  # fmt: skip
 
 
 class System(NamedTuple):
@@ -99,12 +100,9 @@ def main(
             rows.append(asked("measure", name, folder))
     systems = {name: median_of(rows) for name, rows in measured.items()}
     cells = [cells_of(name, row, systems[TOKENIZER]) for name, row in systems.items()]
-    tables = {"tagging": COLUMNS, "tagging-short": SHORT}
-    for name, header in tables.items():
-        shown = [[row[COLUMNS.index(title)] for title in header] for row in cells]
-        show(header, shown)
-        for each in (each for each in page or [] if has_table(each, name)):
-            write_table(each, name, header, shown)
+    show(COLUMNS, cells)
+    for path in page or []:
+        write_table(path, "tagging", COLUMNS, cells)
     if plot is not None:
         draw(systems, plot)
 
