@@ -15,7 +15,7 @@ import spacy
 import typer
 from wasabi import table
 
-from spacy_hoseq.cli.model import megabytes
+from spacy_hoseq.reporting.report import n_bytes
 from spacy_hoseq.pipelines.compaction.pipeline import compact_pipeline, measured, save_compact
 from spacy_hoseq.readers.annotated import dev_examples
 
@@ -77,7 +77,7 @@ def row(
     features, weights = (
         sum(getattr(count, key) for count in counts) for key in ("features", "weights")
     )
-    size, seconds = f"{megabytes(folder):.2f} MB", f"{loading(folder):.2f} s"
+    size, seconds = f"{n_bytes(folder) / 1e6:.2f} MB", f"{loading(folder):.2f} s"
     return (
         label,
         f"{features:,}",

@@ -1,6 +1,7 @@
 """Taggers beside each other on CoNLL-2000: accuracy, speed, memory, size.
 
-    python -m benchmarks.tagging METRICS --data CORPORA [--turns 3] [--page docs/measurements/performance.md ...] [--plot FILE.svg]
+    python -m benchmarks.tagging METRICS --data CORPORA [--turns 3] [--plot FILE.svg]
+        [--page docs/measurements/performance.md ...]
 
 Each system learns from the same text in a process of its own, two at a time; half of the last tenth of train.txt
 chooses the epoch, the other half is measured (test.txt, where it is there). Then, in turns, each labels it in new

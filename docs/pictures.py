@@ -23,7 +23,9 @@ def main(folder: Path = Path(__file__).parent / "images") -> None:
     nlp = spacy_hoseq.load("en")
     with tempfile.TemporaryDirectory() as temporary:
         page = Path(temporary) / "page.html"
-        page.write_text(render(nlp(TEXT), nlp, ["hoseq_entities"], title=TEXT).html, encoding="utf8")
+        page.write_text(
+            render(nlp(TEXT), nlp, ["hoseq_entities"], title=TEXT).html, encoding="utf8"
+        )
         for scheme in ("light", "dark"):
             picture(page, folder / f"explain-{scheme}.png", scheme)
 

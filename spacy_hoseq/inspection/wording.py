@@ -99,7 +99,7 @@ class Wording(NamedTuple):
             words = self.class_words.get(f"{attribute}{number}", {}).get(value, ())
             return f"is like {', '.join(words)}" if words else f"is in word class {value}"
         if attribute == "word_class":
-            value = value.replace("|", " or ").replace("_", " ")
+            value = value.replace("|", " or ").replace("of_", "a word of ").replace("_", " ")
         if attribute == "short_shape" and value in SHAPES:
             return SHAPES[value]
         plain = attribute.replace("_", " ").strip()

@@ -41,7 +41,7 @@ def wording(tmp_path):
         ("known_tags[0] = 99", "is known as tag 99"),
         ("word_class1[1] = 7", "the word after is like Mary, Anna, John"),
         ("word_class1[0] = 9", "is in word class 9"),
-        ("word_class2[0] = first|of_town", "is listed as first or of town"),
+        ("word_class2[0] = first|of_town", "is listed as first or a word of town"),
         ("has_digit[0] = True", "has digit"),
         ("_.kind[0] = odd", "has the .kind odd"),
         ("tag[0] = NN (0.95)", "is tagged NN (0.95)"),

@@ -42,13 +42,15 @@ def test_addresses():
 
 def test_every_link_of_the_description_leads_somewhere(description):
     """README.md with addresses in place of paths: the same pages and images of the repository."""
-    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", description)
-    there = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text("utf8"))
-    assert len(links) == len(there) > 20 and any(mark for mark, _ in links)
-    for (mark, link), (_, path) in zip(links, there, strict=True):
+    pattern = r"""\]\(([^)]+)\)|(?:src|srcset)="([^"]+)\""""
+    links = re.findall(pattern, description)
+    there = re.findall(pattern, (ROOT / "README.md").read_text("utf8"))
+    assert len(links) == len(there) > 20 and sum(bool(image) for _, image in links) == 2
+    for (page, image), (path, image_path) in zip(links, there, strict=True):
+        link, path = page or image, path or image_path
         assert link.startswith("https://")
         if link != path:
-            assert link == (IMAGES if mark else PAGES) + path
+            assert link == (IMAGES if image else PAGES) + path
             assert (ROOT / path.partition("#")[0]).exists()
 
 
