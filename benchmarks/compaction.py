@@ -15,9 +15,9 @@ import spacy
 import typer
 from wasabi import table
 
-from spacy_hoseq.reporting.report import n_bytes
 from spacy_hoseq.pipelines.compaction.pipeline import compact_pipeline, measured, save_compact
 from spacy_hoseq.readers.annotated import dev_examples
+from spacy_hoseq.reporting.report import n_bytes
 
 from .page import aligns_of, write_table
 
