@@ -21,7 +21,7 @@ import srsly
 from spacy.tokens import Doc
 
 from .. import __version__
-from ..errors import Errors
+from ..errors import Errors, unknown_name
 from .columns import TOKEN_ATTRIBUTES, Docs, row_columns, token_columns
 from .pipeline import LoadedPipeline, PipelineCache, Text, files_of, load_pipeline
 
@@ -75,7 +75,7 @@ class Annotator:
             self.outputs = ("word", "tag", "pos", "sentences", "spans")
         for name in self.outputs:
             if name not in known:
-                raise ValueError(Errors.HS161.format(name=name, known=", ".join(known)))
+                raise unknown_name(name, known)
         self.text = text
         self.id = id
         self.flat = flat

@@ -12,7 +12,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from wasabi import msg
 
-from ..errors import Errors
+from ..errors import wrong_value
 from ..pipelines import run_code
 from ..readers.corpora import endings_of, is_unspaced
 from ..readers.docs import ATTRIBUTES, grouped, sentences_to_doc
@@ -154,8 +154,7 @@ def check_output(path: Path, force: bool) -> None:
     """Check where Docs will be written. RAISES ValueError [HS027]: another ending; [HS113]: it is
     there."""
     if path.suffix != ".spacy":
-        expected = "a file with the ending .spacy"
-        raise ValueError(Errors.HS027.format(name="output", value=path, expected=expected))
+        raise wrong_value("output", path, "a file with the ending .spacy")
     check_free(path, force)
 
 

@@ -16,7 +16,7 @@ from thinc.api import Config
 from tqdm import tqdm
 from wasabi import msg
 
-from ..errors import Errors
+from ..errors import Errors, not_found, unknown_name, wrong_value
 from ..pipelines import checked_language, folder_of
 from ..pipelines.compaction.pipeline import check_output
 from ..pipelines.distillation.card import (
@@ -192,7 +192,7 @@ def kinds_named(text: str) -> list[str]:
     names = names_in(text)
     for name in names:
         if name not in KINDS:
-            raise ValueError(Errors.HS161.format(name=name, known=", ".join(KINDS)))
+            raise unknown_name(name, KINDS)
     return names
 
 
@@ -202,8 +202,7 @@ def renaming(text: str) -> dict[str, str]:
     for pair in names_in(text):
         old, is_pair, new = pair.partition("=")
         if not is_pair:
-            expected = "pairs such as PERSON=PER"
-            raise ValueError(Errors.HS027.format(name="--rename", value=pair, expected=expected))
+            raise wrong_value("--rename", pair, "pairs such as PERSON=PER")
         names[old] = new
     return names
 
@@ -221,9 +220,7 @@ def chosen_texts(
     if account.problems:
         show_problems(account.problems)
     if not rows:
-        source = ", ".join(inputs)
-        expected = "texts that are shorter than --words"
-        raise ValueError(Errors.HS159.format(what="text", source=source, expected=expected))
+        raise not_found("text", ", ".join(inputs), "texts that are shorter than --words")
     path = work / "texts.jsonl"
     write(path, rows)
     return path
@@ -277,10 +274,11 @@ def known_kinds(docs: Iterable[Doc], wanted: Sequence[str]) -> list[str]:
     found = kinds_in(docs)
     kinds = [kind for kind in found if kind in (wanted or KINDS)]
     if not kinds or not {*wanted} <= {*kinds}:
-        what = f"annotation of {', '.join(wanted) or 'any kind'}"
-        source = f"the Docs of the teacher ({', '.join(found) or 'nothing is set'})"
-        expected = f"another teacher, or --components of {', '.join(KINDS)}"
-        raise ValueError(Errors.HS159.format(what=what, source=source, expected=expected))
+        raise not_found(
+            f"annotation of {', '.join(wanted) or 'any kind'}",
+            f"the Docs of the teacher ({', '.join(found) or 'nothing is set'})",
+            f"another teacher, or --components of {', '.join(KINDS)}",
+        )
     return kinds
 
 

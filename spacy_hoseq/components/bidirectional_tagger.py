@@ -20,7 +20,7 @@ from ..caches import cached_property
 from ..decoders.bidirectional.decompositions import classifiers_of, decode_decompositions
 from ..decoders.bidirectional.easiest_first import EasiestPath, decision_order, decode_easiest_first
 from ..decoders.bidirectional.local import contexts_of, known_slots
-from ..errors import Errors
+from ..errors import wrong_value
 from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.local_classifiers import (
     BatchScores,
@@ -82,10 +82,8 @@ class HoseqBidirectionalTagger(SequenceComponent):
     ) -> None:
         classifiers_of(strategy, model.attrs["order"], self.prune)
         if save_decisions and strategy not in GREEDY:
-            value = f'true with the strategy "{strategy}"'
-            expected = " or ".join(GREEDY)
-            raise ValueError(
-                Errors.HS027.format(name="save_decisions", value=value, expected=expected)
+            raise wrong_value(
+                "save_decisions", f'true with the strategy "{strategy}"', " or ".join(GREEDY)
             )
         # "!NN" in the gold annotation means "any label but NN", and counts as unknown here
         target: Target = TokenLabels(attribute, neg_prefix="!")

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from spacy.util import registry
 
-from ..errors import Errors
+from ..errors import unknown_name, wrong_value
 
 Strategy = Literal[
     "easiest_first",
@@ -32,13 +32,12 @@ def function_named(
             return functions[value]
         if value not in registry.misc:
             foreign = [name for name in sorted(registry.misc.get_all()) if name[:5] != "spacy"]
-            raise ValueError(
-                Errors.HS161.format(name=value, known=", ".join([*functions, *foreign]))
-            )
+            raise unknown_name(value, [*functions, *foreign])
         value = registry.misc.get(value)()
     if not callable(value):
-        expected = f"a function, or the name of one: {', '.join(functions)}"
-        raise ValueError(Errors.HS027.format(name=f"`{setting}`", value=value, expected=expected))
+        raise wrong_value(
+            f"`{setting}`", value, f"a function, or the name of one: {', '.join(functions)}"
+        )
     return value
 
 

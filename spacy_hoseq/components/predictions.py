@@ -13,7 +13,7 @@ from ..caches import cached_property
 from ..decoders.answers import Posterior, best_beside, best_labels, posterior
 from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, is_permitted
-from ..errors import Errors
+from ..errors import Errors, wrong_value
 from ..features.index import ExactIndex
 from ..features.sequences import WordDocs, on_tokens, words_and_lengths
 
@@ -33,9 +33,9 @@ class TagDictionary:
         for word, names in entries.items():
             permitted = frozenset(label_ids[name] for name in names if name in label_ids)
             if not permitted:
-                entry = f'tag dictionary entry "{word}"'
-                expected = f"one of {', '.join(labels)}"
-                raise ValueError(Errors.HS027.format(name=entry, value=names, expected=expected))
+                raise wrong_value(
+                    f'tag dictionary entry "{word}"', names, f"one of {', '.join(labels)}"
+                )
             word_rows.append(rows.setdefault(permitted, len(rows)))
         # the last row permits everything: all other words
         self._masks = np.zeros((len(rows) + 1, len(labels)), bool)

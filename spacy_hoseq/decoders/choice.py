@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from ..arrays import Labels
-from ..errors import Errors
+from ..errors import wrong_value
 from .answers import best_labels, posterior
 from .patterns import Lattice, k_best_paths, lattice_of, sample_paths
 from .problem import TUNING, KBest, Paths, Potentials, Tuning, path_score, score_of_checked
@@ -76,7 +76,7 @@ def combine(parts: Iterable[KBest], k: int) -> KBest:
     RAISES ValueError [HS027].
     """
     if k < 1:
-        raise ValueError(Errors.HS027.format(name="k", value=k, expected="1 or more"))
+        raise wrong_value("k", k, "1 or more")
     best = KBest(np.zeros((1, 0), np.int32), np.zeros(1))
     for part in parts:
         total = (best.scores[:, None] + part.scores).reshape(-1)
@@ -106,9 +106,7 @@ def sample(potentials: Potentials, n_samples: int, rng: np.random.Generator) -> 
 def check_n_samples(n_samples: int) -> None:
     """RAISES ValueError [HS027]: fewer than one sample."""
     if n_samples < 1:
-        raise ValueError(
-            Errors.HS027.format(name="n_samples", value=n_samples, expected="1 or more")
-        )
+        raise wrong_value("n_samples", n_samples, "1 or more")
 
 
 def _of_each(potentials: Potentials, walk: Callable[[Lattice], Result]) -> Iterator[Result]:

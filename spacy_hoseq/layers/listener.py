@@ -21,7 +21,7 @@ from thinc.api import Model
 from ..caches import cached_property
 from ..decoders.answers import Posterior, ProbabilityGradient, check_threshold, posterior
 from ..decoders.problem import Potentials, PotentialsGradient
-from ..errors import Errors
+from ..errors import Errors, wrong_value
 from ..features.keys import label_names
 from ..words import original_of
 from .scorer import Backprop, no_backprop
@@ -49,11 +49,7 @@ def make_marginal_listener(
     """
     check_threshold(threshold)
     if not 0 <= grad_factor < float("inf"):
-        raise ValueError(
-            Errors.HS027.format(
-                name="grad_factor", value=grad_factor, expected="0 or a positive number"
-            )
-        )
+        raise wrong_value("grad_factor", grad_factor, "0 or a positive number")
     return MarginalListener(upstream, grad_factor, threshold)
 
 

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from thinc.types import Floats2d
 
 from ..arrays import Floats32, Keys
-from ..errors import Errors, Warnings
+from ..errors import Warnings, wrong_value
 from ..features.attributes import is_read_at_once
 from ..features.extract import KEY_TOKENS, Columns, FeatureExtractor
 from ..features.index import KeyCounter, check_min_count
@@ -51,8 +51,11 @@ def SparseLinear(
     `hash_rows` that are set.
     """
     if hash_rows is not None:
-        expected = "null: features are no longer hashed, so train the model again without"
-        raise ValueError(Errors.HS027.format(name="hash_rows", value=hash_rows, expected=expected))
+        raise wrong_value(
+            "hash_rows",
+            hash_rows,
+            "null: features are no longer hashed, so train the model again without",
+        )
     check_min_count(min_count)
     features = Features(parse_templates(templates))
     names = sorted(map(str, features.extractor.templates))

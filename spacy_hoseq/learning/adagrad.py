@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from ..arrays import AnyFloats
-from ..errors import Errors
+from ..errors import wrong_value
 
 # which mean of the weights predicts (`Parameter`): of all updates, the last weights, of late ones
 Averaging = Literal[True, False, "late"]
@@ -110,14 +110,12 @@ class Additive:
 def check_number(name: str, value: float, *, above_zero: bool = False) -> None:
     """RAISES ValueError [HS027]."""
     if not (np.isfinite(value) and (value > 0 or (value == 0 and not above_zero))):
-        expected = "a number above 0" if above_zero else "0 or a positive number"
-        raise ValueError(Errors.HS027.format(name=name, value=value, expected=expected))
+        raise wrong_value(
+            name, value, "a number above 0" if above_zero else "0 or a positive number"
+        )
 
 
 def _check_average(average: Averaging) -> None:
     """RAISES ValueError [HS027]."""
     if average not in get_args(Averaging):
-        expected = ", ".join(map(repr, get_args(Averaging)))
-        raise ValueError(
-            Errors.HS027.format(name="average", value=repr(average), expected=expected)
-        )
+        raise wrong_value("average", repr(average), ", ".join(map(repr, get_args(Averaging))))

@@ -19,7 +19,7 @@ from spacy.util import (
     load_model_from_config,
 )
 
-from ..errors import Errors
+from ..errors import Errors, unreadable
 from .names import is_file_name
 
 PIPELINES_FOLDER = Path(__file__).parent
@@ -183,6 +183,6 @@ def run_code(path: str | Path | None) -> None:
     try:
         import_file("python_code", path)
     except Exception as error:
-        expected = "Python code that runs, in a file with the ending .py"
-        message = Errors.HS172.format(actual=f"{path}: {error!r}", expected=expected)
-        raise ValueError(message) from error
+        raise unreadable(
+            f"{path}: {error!r}", "Python code that runs, in a file with the ending .py"
+        ) from error

@@ -10,7 +10,7 @@ from typing import Any
 
 from spacy.util import get_lang_class, get_minor_version
 
-from ..errors import Errors
+from ..errors import wrong_value
 
 
 def checked_language(lang: str) -> str:
@@ -21,9 +21,11 @@ def checked_language(lang: str) -> str:
             raise ImportError(lang)
         get_lang_class(lang)
     except ImportError as error:
-        expected = 'the code of one that spaCy has ("en", "zh", ...), or "xx" for any other'
-        message = Errors.HS027.format(name="language", value=lang, expected=expected)
-        raise ValueError(message) from error
+        raise wrong_value(
+            "language",
+            lang,
+            'the code of one that spaCy has ("en", "zh", ...), or "xx" for any other',
+        ) from error
     return lang
 
 
@@ -68,4 +70,4 @@ def is_file_name(text: str) -> bool:
 def _check(is_right: bool, what: str, value: object, expected: str) -> None:
     if not is_right:
         what = f"{what} of a pipeline"
-        raise ValueError(Errors.HS027.format(name=what, value=repr(value), expected=expected))
+        raise wrong_value(what, repr(value), expected)

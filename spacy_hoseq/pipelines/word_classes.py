@@ -11,7 +11,7 @@ from typing import Any
 import srsly
 from spacy.lookups import Lookups
 
-from ..errors import Errors
+from ..errors import not_found
 from ..features.attributes import FURTHER_TABLES, SOURCES_TABLE
 from ..features.word_classes import CLASS_WORDS_TABLE, WORD_CLASSES_TABLE
 from . import folder_of
@@ -63,10 +63,7 @@ def _classes_in(pipeline: str | Path) -> tuple[dict[str, Any], list[Any], dict[s
     except Exception as error:
         raise refusal(pipeline, "vocab/lookups.bin or meta.json", error) from error
     if classes is None:
-        expected = 'one that was trained with them, such as "en"'
-        raise ValueError(
-            Errors.HS159.format(what="class of words", source=pipeline, expected=expected)
-        )
+        raise not_found("class of words", pipeline, 'one that was trained with them, such as "en"')
     table = {name: classes[name] for name in ("columns", "rows") if name in classes}
     return table, makers, dict(words)
 

@@ -16,7 +16,7 @@ from spacy.util import ensure_path, registry
 from spacy.vocab import Vocab
 
 from ..arrays import Ints
-from ..errors import Errors, Warnings
+from ..errors import Warnings, unknown_name, unreadable, wrong_value
 from ..features.sequences import sentence_starts
 from .files import NEITHER, nothing_at
 
@@ -46,8 +46,7 @@ def read_docs(files: Sequence[Path], vocab: Vocab) -> Iterator[Doc]:
         try:
             stored = DocBin().from_disk(file)
         except (KeyError, ValueError) as error:
-            expected = "a .spacy file, as a DocBin writes it"
-            raise ValueError(Errors.HS172.format(actual=file, expected=expected)) from error
+            raise unreadable(file, "a .spacy file, as a DocBin writes it") from error
         # spaCy takes ten times longer to read an empty mapping of msgpack than the Doc it is of
         stored.user_data = [None if data == b"\x80" else data for data in stored.user_data]
         yield from filter(len, stored.get_docs(vocab))
@@ -56,7 +55,7 @@ def read_docs(files: Sequence[Path], vocab: Vocab) -> Iterator[Doc]:
 def check_attributes(attributes: list[str]) -> None:
     """Check names of attributes. RAISES ValueError [HS161]: one that cannot be copied."""
     if not set(attributes) <= set(KNOWN_ATTRIBUTES):
-        raise ValueError(Errors.HS161.format(name=attributes, known=", ".join(KNOWN_ATTRIBUTES)))
+        raise unknown_name(attributes, KNOWN_ATTRIBUTES)
 
 
 def without_crossing(docs: Iterable[Doc]) -> Iterator[Doc]:
@@ -121,11 +120,7 @@ def case_augmenter(
     RAISES ValueError [HS027]: shares below 0, or above 1 together.
     """
     if min(lower, upper) < 0 or lower + upper > 1:
-        value = f"{lower}, {upper}"
-        expected = "shares from 0 to 1 together"
-        raise ValueError(
-            Errors.HS027.format(name="lower and upper", value=value, expected=expected)
-        )
+        raise wrong_value("lower and upper", f"{lower}, {upper}", "shares from 0 to 1 together")
 
     def augment(nlp: Language, example: Example) -> Iterator[Example]:
         yield example

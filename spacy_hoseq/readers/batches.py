@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 from spacy.training import Example
 
-from ..errors import Errors
+from ..errors import wrong_value
 
 
 def batch_by_share(
@@ -30,10 +30,9 @@ def batch_by_share(
     """
     # an epoch has all its batches in memory
     if not 1 <= n_batches <= 1_000_000 or max_words < 1:
-        value = (n_batches, max_words)
-        expected = "1 or more, batches up to a million"
-        message = Errors.HS027.format(name="n_batches or max_words", value=value, expected=expected)
-        raise ValueError(message)
+        raise wrong_value(
+            "n_batches or max_words", (n_batches, max_words), "1 or more, batches up to a million"
+        )
     first_epoch = [1]  # the batch that spaCy evaluates at once
 
     def batches(examples: Iterable[Example]) -> Iterator[list[Example]]:

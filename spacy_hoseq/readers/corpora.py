@@ -16,7 +16,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..errors import Errors
+from ..errors import Errors, wrong_value
 from .annotated import annotated_with, check_attributes, read_docs, spacy_files, without_crossing
 from .corpus_cache import cached
 from .docs import sentences_to_doc
@@ -53,7 +53,7 @@ def corpus(
     if path in (None, ""):
         raise ValueError(SpacyErrors.E913)
     if limit < 0:
-        raise ValueError(Errors.HS027.format(name="limit", value=limit, expected="0 or more"))
+        raise wrong_value("limit", limit, "0 or more")
     check_attributes(attributes or [])
     if isinstance(format, str) and format not in ("auto", "spacy"):
         format = format_named(format)

@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 
 from spacy.errors import Errors as SpacyErrors
 
-from ..errors import Errors
+from ..errors import Errors, wrong_value
 from .sentences import Problem
 
 UNREADABLE = (OSError, EOFError, zlib.error)  # also of damaged gzip
@@ -139,8 +139,11 @@ def encodings_for(encoding: str, lang: str) -> list[str]:
         except (LookupError, TypeError):
             known = False
         if not known:
-            expected = 'one that Python knows, in which lines end with the byte 10, such as "utf-8"'
-            raise ValueError(Errors.HS027.format(name="encoding", value=name, expected=expected))
+            raise wrong_value(
+                "encoding",
+                name,
+                'one that Python knows, in which lines end with the byte 10, such as "utf-8"',
+            )
     return encodings
 
 

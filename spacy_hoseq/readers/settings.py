@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..chunks import check_representation
-from ..errors import Errors
+from ..errors import wrong_value
 from .files import encodings_for
 from .sentences import Items
 from .splits import check_split
@@ -73,11 +73,11 @@ class Settings:
         encodings_for(self.encoding, self.lang)
         used = [number for number in self.columns if number]
         if self.word_column == 0 or min(used, default=0) < -1 or len(set(used)) < len(used):
-            value = self.columns._asdict()
-            expected = (
-                "one of words, and numbers from 1 (0: there is none, -1: the last), each used once"
+            raise wrong_value(
+                "columns",
+                self.columns._asdict(),
+                "one of words, and numbers from 1 (0: there is none, -1: the last), each used once",
             )
-            raise ValueError(Errors.HS027.format(name="columns", value=value, expected=expected))
         # "auto" is no representation
         if self.representation != "auto":
             check_representation(self.representation)

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import Errors
+from ..errors import Errors, unknown_name
 
 PARTS = ("train", "dev", "test")
 
@@ -87,8 +87,7 @@ def check_split(split: str, part: str) -> None:
     """RAISES ValueError [HS161]: the split or the part is not known, or one of the two is
     missing."""
     if (split or part) and (split not in SPLITS or part not in PARTS):
-        known = ", ".join([*SPLITS, *PARTS])
-        raise ValueError(Errors.HS161.format(name=f"{split}/{part}", known=known))
+        raise unknown_name(f"{split}/{part}", [*SPLITS, *PARTS])
 
 
 def in_part(files: list[Path], split: str, part: str) -> list[Path]:

@@ -34,7 +34,7 @@ from spacy.training import Example
 
 from ...arrays import Ints, Keys, Labels, Mask
 from ...caches import IdentityCache
-from ...errors import Errors
+from ...errors import wrong_value
 from ...features.keys import row_keys
 from ...features.sequences import values_of, words_and_lengths
 from ...features.type_cache import MAX_WORD_TYPES, TypeCache
@@ -195,11 +195,12 @@ def script_named(label: str) -> Script:
     pattern = r"(lower|keep|title|upper) ([^*>]*)(\*?)([^*>]*)>([^*>]*)\3([^*>]*)"
     parts = re.fullmatch(pattern, label)
     if parts is None:
-        scripts = (
+        raise wrong_value(
+            "label",
+            repr(label),
             'scripts such as "lower *ies>*y": one of lower, keep, title, upper; what is replaced; '
-            '">"; what takes its place'
+            '">"; what takes its place',
         )
-        raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=scripts))
     case, first_cut, shared, last_cut, first, last = parts.groups()
     edits = [unquote(part) for part in (first_cut, first, last_cut, last)]
     return Script(case, edits[0], edits[1], edits[2], edits[3], not shared)

@@ -31,7 +31,7 @@ from spacy.tokens import Doc, Token
 
 from ...arrays import Floats32, Keys, Labels, Mask
 from ...caches import IdentityCache
-from ...errors import Errors
+from ...errors import wrong_value
 from .target import LabelTable, escaped
 from .token_labels import TokenLabels, texts_of
 
@@ -194,8 +194,9 @@ def features_of(label: str) -> dict[str, str]:
         features = {"POS": "?"}  # refused below, as other strings are
     if features.get("POS", "") not in PARTS_OF_SPEECH:
         names = ", ".join(filter(None, PARTS_OF_SPEECH))
-        expected = f"Feature=Value|...|POS=NOUN, where POS is one of {names}"
-        raise ValueError(Errors.HS027.format(name="label", value=repr(label), expected=expected))
+        raise wrong_value(
+            "label", repr(label), f"Feature=Value|...|POS=NOUN, where POS is one of {names}"
+        )
     return features
 
 

@@ -10,7 +10,7 @@ from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 from ...arrays import Ints, Keys, Labels, Mask
-from ...errors import Errors
+from ...errors import wrong_value
 from ...features.sequences import by_doc, values_of
 from ...words import tokens_of
 from ..predictions import Predictions
@@ -64,11 +64,11 @@ class TokenLabels(Target):
             raise self._error_of_attribute()
 
     def _error_of_attribute(self) -> ValueError:
-        writable = (
-            '"tag", "pos", "sent_start" or an extension that can be written, such as "_.label"'
+        return wrong_value(
+            "attribute",
+            repr(self.attribute),
+            '"tag", "pos", "sent_start" or an extension that can be written, such as "_.label"',
         )
-        value = repr(self.attribute)
-        return ValueError(Errors.HS027.format(name="attribute", value=value, expected=writable))
 
     def check_label(self, label: str) -> None:
         """RAISES ValueError [HS027]: an empty label, or one that the attribute cannot have: spaCy's
@@ -79,9 +79,9 @@ class TokenLabels(Target):
         elif self.attribute == "sent_start":
             possible = [STARTS, CONTINUES]
         if not label or (possible and label not in possible):
-            expected = ", ".join(possible) or "a name"
-            name = f"label of {self.attribute}"
-            raise ValueError(Errors.HS027.format(name=name, value=repr(label), expected=expected))
+            raise wrong_value(
+                f"label of {self.attribute}", repr(label), ", ".join(possible) or "a name"
+            )
 
     def is_set(self, doc: Doc) -> bool:
         """True if a token may have a label: a look at the Doc that costs less than reading it."""
@@ -112,9 +112,7 @@ class TokenLabels(Target):
         for i, token in enumerate(tokens_of(doc)):
             text = getattr(token._, self.extension)
             if text and not isinstance(text, str):
-                name = f"value of {self.attribute}"
-                message = Errors.HS027.format(name=name, value=repr(text), expected="a string")
-                raise ValueError(message)
+                raise wrong_value(f"value of {self.attribute}", repr(text), "a string")
             if text:
                 keys[i] = doc.vocab.strings.add(text)
         return keys

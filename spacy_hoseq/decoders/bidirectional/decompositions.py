@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import AnyInts
-from ...errors import Errors
+from ...errors import Errors, unknown_name, wrong_value
 from ..problem import TUNING, Paths, Tuning, parts_of, ranges
 from .local import (
     OFFSETS,
@@ -98,7 +98,7 @@ def decode_decompositions(
     """
     check_local(local, lengths, order, allowed)
     if not 0 <= prune <= 1:
-        raise ValueError(Errors.HS027.format(name="prune", value=prune, expected="0 to 1"))
+        raise wrong_value("prune", prune, "0 to 1")
     plan = make_plan(strategy, order)
     candidates = Candidates(local, lengths, order, prune, allowed, tuning)
     n_cells = candidates.cells(plan)
@@ -137,7 +137,7 @@ def make_plan(strategy: str, order: int) -> Plan:
     if strategy == "dependency_network":
         return Plan(order, order, 1, [Move(0, 0, every)], False)
     if strategy != "full_bidirectional":
-        raise ValueError(Errors.HS161.format(name=strategy, known=STRATEGIES))
+        raise unknown_name(strategy, [STRATEGIES])
     return Plan(order, order, 2 if order == 1 else 8, _directions(order), True)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
-from ...errors import Errors
+from ...errors import Errors, wrong_value
 from ..problem import check_allowed, check_lengths, largest
 
 OFFSETS: dict[int, tuple[int, ...]] = {1: (-1, 1), 2: (-2, -1, 1, 2)}
@@ -53,7 +53,7 @@ class EasiestPath(NamedTuple):
 def check_order(order: int) -> None:
     """RAISES ValueError [HS027]: an order other than 1 or 2."""
     if order not in OFFSETS:
-        raise ValueError(Errors.HS027.format(name="order", value=order, expected="1 or 2"))
+        raise wrong_value("order", order, "1 or 2")
 
 
 def check_local(local: LocalScores, lengths: AnyInts, order: int, allowed: Mask | None) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
-from ...errors import Errors
+from ...errors import Errors, wrong_value
 
 
 class Tuning(NamedTuple):
@@ -139,8 +139,7 @@ def check_lengths(lengths: AnyInts, n_tokens: int) -> NDArray[np.int64]:
     sizes: NDArray[np.int64] = np.asarray(lengths).astype(np.int64)
     listed = sizes.tolist()
     if min(listed, default=1) < 1 or sum(listed) != n_tokens:
-        expected = f"positive numbers that add up to {n_tokens}"
-        raise ValueError(Errors.HS027.format(name="lengths", value=listed[:10], expected=expected))
+        raise wrong_value("lengths", listed[:10], f"positive numbers that add up to {n_tokens}")
     return sizes
 
 
@@ -286,9 +285,11 @@ def sums_of_sequences(values: Floats, lengths: AnyInts) -> Floats:
 def check_segments(first: AnyInts, sizes: AnyInts, lengths: AnyInts) -> None:
     """RAISES ValueError [HS027]: a segment that is empty, or not within a sequence."""
     if outside_sequences(first, sizes, lengths).any():
-        value = f"first {first.tolist()[:10]}, sizes {sizes.tolist()[:10]}"
-        expected = "one token or more each, within a sequence"
-        raise ValueError(Errors.HS027.format(name="segments", value=value, expected=expected))
+        raise wrong_value(
+            "segments",
+            f"first {first.tolist()[:10]}, sizes {sizes.tolist()[:10]}",
+            "one token or more each, within a sequence",
+        )
 
 
 def outside_sequences(first: AnyInts, sizes: AnyInts, lengths: AnyInts) -> Mask:

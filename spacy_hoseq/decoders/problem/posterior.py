@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
-from ...errors import Errors
+from ...errors import Errors, wrong_value
 from .layout import check_segments, ranges, sums_of_sequences
 from .potentials import PotentialsGradient
 
@@ -66,9 +66,7 @@ def certain_labels(labels: AnyInts, lengths: AnyInts) -> ProbableLabels:
 def check_threshold(threshold: float) -> None:
     """RAISES ValueError [HS027]: not from 0 to below 1."""
     if not 0 <= threshold < 1:
-        raise ValueError(
-            Errors.HS027.format(name="threshold", value=threshold, expected="0 to below 1")
-        )
+        raise wrong_value("threshold", threshold, "0 to below 1")
 
 
 def is_probable(probabilities: AnyFloats, threshold: float) -> Mask:

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from ...arrays import AnyFloats, AnyInts, Floats, Ints, Mask
 from ...caches import cached_property
-from ...errors import Errors
+from ...errors import Errors, wrong_value
 from .fired import Configurations, Fired, check_configurations
 from .layout import (
     check_edge_scores,
@@ -322,8 +322,11 @@ def check_fired(weights: Weights, fired: Fired) -> None:
     """RAISES ValueError [HS020]: as `check_finite`; [HS027]: a node that is no label pattern."""
     node = int(fired.nodes.min(initial=len(weights.trie)))
     if node < weights.n_labels:
-        expected = f"nodes of patterns of two labels or more, {weights.n_labels} and above"
-        raise ValueError(Errors.HS027.format(name="fired node", value=node, expected=expected))
+        raise wrong_value(
+            "fired node",
+            node,
+            f"nodes of patterns of two labels or more, {weights.n_labels} and above",
+        )
     check_finite(weights, fired.nodes, fired.weights)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...arrays import AnyInts, Floats, Ints
 from ...caches import cached_property
-from ...errors import Errors
+from ...errors import wrong_value
 from .layout import Groups
 
 TABLE_CELLS = 8_000_000  # (node, label) pairs up to which children are looked up in a table
@@ -261,9 +261,8 @@ class PatternTrie(Prepares):
 def check_pattern(pattern: Pattern, n_labels: int) -> None:
     """RAISES ValueError [HS027]: fewer than two labels, or an unknown label id."""
     if len(pattern) < 2 or min(pattern) < 0 or max(pattern) >= n_labels:
-        expected = f"two labels or more, each from 0 to {n_labels - 1}"
-        raise ValueError(
-            Errors.HS027.format(name="label pattern", value=pattern, expected=expected)
+        raise wrong_value(
+            "label pattern", pattern, f"two labels or more, each from 0 to {n_labels - 1}"
         )
 
 

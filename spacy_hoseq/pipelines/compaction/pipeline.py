@@ -13,7 +13,7 @@ from spacy.strings import StringStore
 from spacy.training import Example
 
 from ...arrays import Floats
-from ...errors import Errors
+from ...errors import Errors, not_found, unknown_name, wrong_value
 from .weights import CompactWeights, Counts, Pruning, counts_of, feature_shims, smallest, steps_for
 
 Metrics = dict[str, float]
@@ -58,7 +58,7 @@ def compact_pipeline(
     """
     if not (np.isfinite(tolerance) and tolerance >= 0):
         expected = "0 or a positive number (0.0005 of 1)"
-        raise ValueError(Errors.HS027.format(name="tolerance", value=tolerance, expected=expected))
+        raise wrong_value("tolerance", tolerance, expected)
     pipes: list[tuple[str, Any]] = []
     for name, pipe in nlp.pipeline:
         if is_compactible(pipe) and (components is None or name in components):
@@ -66,9 +66,7 @@ def compact_pipeline(
     if not pipes:
         source = f"the pipeline ({', '.join(nlp.pipe_names)})"
         expected = "a trained one of spacy_hoseq"
-        raise ValueError(
-            Errors.HS159.format(what="component with weights", source=source, expected=expected)
-        )
+        raise not_found("component with weights", source, expected)
     names = guarded_metrics(nlp, nlp.evaluate(examples), metrics)
     before = measured(nlp, examples, names)
     parts = [examples[k::folds] for k in range(min(folds, len(examples)))]
@@ -163,8 +161,7 @@ def guarded_metrics(
     guarded = [name for name in wanted if name in known]
     missing = [name for name in wanted if name not in known]
     if not guarded or (names and missing):
-        text = ", ".join(missing) or "none is wanted"
-        raise ValueError(Errors.HS161.format(name=text, known=", ".join(known)))
+        raise unknown_name(", ".join(missing) or "none is wanted", known)
     return guarded
 
 

@@ -14,7 +14,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.util import filter_spans
 
 from ...components.extensions import CONFIDENCES
-from ...errors import Errors
+from ...errors import not_found
 
 KINDS = ("sentences", "tags", "features", "lemmas", "chunks", "names")  # in the order of a pipeline
 ATTRIBUTES = ("ORTH", "SPACY", "SENT_START", "TAG", "POS", "MORPH", "LEMMA", "ENT_IOB", "ENT_TYPE")
@@ -70,8 +70,7 @@ def write_corpus(
     docs = [doc for doc in docs if doc.text not in known]
     # docs are in the order of digests of their texts: any share of them is a fair one
     if len(docs) < 10:
-        expected = f"at least 10 texts with annotation, not {len(docs)}"
-        raise ValueError(Errors.HS159.format(what="corpus", source="TEXTS", expected=expected))
+        raise not_found("corpus", "TEXTS", f"at least 10 texts with annotation, not {len(docs)}")
     n_words = sum(map(len, docs))
     step = max(10, n_words // MAX_WORDS_HELD_OUT)
     parts = {"dev": docs[step - 1 :: step], "test": docs[step - 2 :: step]}

@@ -8,7 +8,7 @@ from pathlib import Path
 import srsly
 from spacy.util import registry
 
-from ...errors import Errors
+from ...errors import Errors, unknown_name
 from ..files import Line, has_ending, read_lines
 from ..rows import rows_of
 from ..sentences import Items, Problem, Sentence
@@ -60,8 +60,7 @@ def format_named(name: str) -> Format:
         return made
     # ours are listed by their short names
     own = [other for other in registry.misc.get_all() if not other.startswith(("spacy", "thinc"))]
-    known = ", ".join(["auto", "spacy", *FORMATS, *own])
-    raise ValueError(Errors.HS161.format(name=name, known=known))
+    raise unknown_name(name, ["auto", "spacy", *FORMATS, *own])
 
 
 def recognised(path: Path, settings: Settings) -> str:

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from ...errors import Errors
+from ...errors import wrong_value
 from ..files import Line, read_lines
 from ..sentences import Items, Problem, Sentence, Unreadable, read_each
 from ..settings import Format, Settings
@@ -49,9 +49,7 @@ def read_tagged_text(path: Path, settings: Settings) -> Items:
 def check_separator(separator: str) -> None:
     """RAISES ValueError [HS027]: the separator is empty, or has spaces or a backslash."""
     if not separator or re.search(r"[\s\\]", separator):
-        expected = "one without spaces and backslashes"
-        message = Errors.HS027.format(name="separator", value=repr(separator), expected=expected)
-        raise ValueError(message)
+        raise wrong_value("separator", repr(separator), "one without spaces and backslashes")
 
 
 def found_separator(texts: Sequence[str]) -> str:
