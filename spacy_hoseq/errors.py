@@ -322,7 +322,7 @@ def not_found(what: str, source: object, expected: str) -> ValueError:
     return ValueError(Errors.HS159.format(what=what, source=source, expected=expected))
 
 
-def unknown_name(name: str, known: Iterable[str]) -> ValueError:
+def unknown_name(name: object, known: Iterable[str]) -> ValueError:
     """The error [HS161] about a name. known: those that there are."""
     return ValueError(Errors.HS161.format(name=name, known=", ".join(known)))
 
