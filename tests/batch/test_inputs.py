@@ -359,6 +359,25 @@ def test_the_first_parts_are_small(tmp_path):
     assert sizes(100) == [100] * 100
 
 
+def test_positions_are_of_all_files(tmp_path):
+    """How many bytes were read, so that a bar never goes back."""
+    files = {}
+    for name, n in (("a", 30), ("b", 2), ("c", 7)):
+        files[name] = tmp_path / name
+        files[name].write_text(f"{name}\n" * n)
+    parts = list(parts_of(files, InputOptions(part_size=1), Account()))
+    positions = [part.position for part in parts]
+    assert positions == sorted(positions) and positions[-1] == 2 * 39
+    assert (
+        min(
+            position
+            for position, part in zip(positions, parts, strict=True)
+            if texts_in(part) == ["b"]
+        )
+        > 60
+    )
+
+
 def test_digests_tell_where_texts_end():
     def digest(ids, texts, problems=()):
         return Part(0, list(map(Row, ids, texts)), list(problems), 0).digest

@@ -69,6 +69,7 @@ def test_labels_that_are_new_in_a_zone():
         pytest.param(
             "en", "The wumpuses of Blorvania glorfed two dribblets in Zanzibarry .", id="en"
         ),
+        pytest.param("cy", "Mae Blorfaniaid yn glorffio ddribledau yn Sansibarri .", id="cy"),
     ],
 )
 def test_the_same_new_words_in_two_zones(name, text):

@@ -148,6 +148,17 @@ def test_windows_of_few_and_of_many_candidates(with_patterns, n):
             assert paths.labels.tolist() == np.concatenate(expected).tolist()
 
 
+@pytest.mark.parametrize("lengths", [[1, 2], [2], [2, 1], [5]])
+@pytest.mark.parametrize("decode", [best_path.viterbi, None])
+def test_one_sequence_and_several_without_a_path(lengths, decode):
+    case = Case(np.zeros((sum(lengths), 2)), np.full((2, 2), -np.inf), np.array(lengths))
+    with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {lengths.index(max(lengths))} "):
+        if decode is None:
+            decode_exact(case.potentials())
+        else:
+            decode(case.scores, case.trans, case.lengths)
+
+
 # Sums
 
 

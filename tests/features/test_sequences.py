@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from spacy_hoseq.features.attributes import token_values
 from spacy_hoseq.features.sequences import (
@@ -86,6 +87,8 @@ def test_docs_of_several_vocabularies():
     assert vocab_of(docs) is VOCAB
     with pytest.raises(ValueError, match=r"\[HS008\] The Doc 'the dog ' does not share"):
         vocab_of([*docs, Doc(spacy.blank("xx").vocab, words=["the", "dog"])])
+    with pytest.raises(ValueError, match=r"\[HS008\]"):  # equal words are not the same strings
+        vocab_of([Doc(Vocab(), words=["dog"]), Doc(Vocab(), words=["dog"])])
 
 
 def test_docs_of_several_layers_are_read_once():
@@ -112,6 +115,8 @@ def test_pieces_of_a_doc(most):
     assert all(piece.user_data["key"] == "value" for piece in pieces)
     one = Doc(doc.vocab, words=list("abcdefghij"))
     assert pieces_of(one, most) == [one]
+    early = Doc(doc.vocab, words=list("abcdefghij"), sent_starts=[i < 2 for i in range(10)])
+    assert pieces_of(early, 3) == [early], "no piece is shorter than that"
 
 
 # The line break before a word: `line_break` in templates

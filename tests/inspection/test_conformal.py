@@ -71,6 +71,14 @@ def test_coverage_of_twenty_divisions(nlp, alpha):
     assert 1 <= np.mean(sizes) < 3
 
 
+def test_each_gold_label_counts(nlp):
+    """That of the first label, too."""
+    pipe = tagger_of(nlp)
+    examples = test_calibration.examples(nlp, 20, 6)
+    gold = pipe.gold_ids(examples)
+    assert (gold == 0).any() and len(oddness(pipe, examples)["labels"]) == (gold >= 0).sum()
+
+
 def test_sets_are_those_of_the_definition(nlp):
     pipe, doc = tagger_of(nlp), doc_of(nlp, "the dog sleep")
     fit_prediction_sets(pipe, test_calibration.examples(nlp, 60, 6))

@@ -179,17 +179,20 @@ def test_wide_constraints_leave_no_weights(learnt):
     assert learnt(X, np.zeros(12, int), 1.0, 50).any()
 
 
-def test_batch_learning_is_best_of_all_weights_it_passed():
-    """Also where one pass is all there is, where weights were learnt before, and before online learning goes on."""
+@pytest.mark.parametrize("share", [0.4, 0.97])
+def test_batch_learning_is_best_of_all_weights_it_passed(share):
+    """Also where one pass is all there is, and where the objective rises on the way: with features that nearly always
+    occur together."""
     rng = np.random.default_rng(4)
-    X, y = (rng.random((60, 5)) < 0.4).astype(np.float64), rng.integers(0, L, 60)
+    X, y = (rng.random((60, 5)) < share).astype(np.float64), rng.integers(0, L, 60)
 
     def objective(w):
         return -np.log(probabilities(X, w)[np.arange(60), y]).sum() + 0.5 * np.abs(w).sum()
 
     values = [objective(minimised(X, y, 0.5, passes)) for passes in range(1, 30)]
     assert values[0] == pytest.approx(60 * np.log(L)) and (np.diff(values) <= 1e-6).all()
-    assert values[-1] == pytest.approx(objective(converged(X, y, 0.5)), rel=1e-4)
+    closeness = {0.4: 1e-4, 0.97: 2e-3}[share]
+    assert values[-1] == pytest.approx(objective(converged(X, y, 0.5)), rel=closeness)
 
 
 @pytest.mark.parametrize("learn_rate", [0, -0.1, np.inf, np.nan])

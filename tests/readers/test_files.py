@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_hoseq.readers.files import Line, encodings_for, find_files, read_lines
+from spacy_hoseq.readers.files import Line, encoding_of, encodings_for, find_files, read_lines
 from spacy_hoseq.readers.sentences import Problem
 from spacy_hoseq.readers.splits import PARTS, SPLITS, in_part, ranges_of
 
@@ -58,6 +58,15 @@ def test_one_bad_byte_does_not_change_the_encoding(tmp_path):
         problem,
         Line(3, "第三"),
     ]
+
+
+@pytest.mark.parametrize("n_utf_8, encoding", [(1, "gb18030"), (2, "gb18030"), (4, "utf-8")])
+def test_the_encoding_is_that_of_most_lines(tmp_path, n_utf_8, encoding):
+    """Three lines are no UTF-8; all can be read as GB18030."""
+    path = tmp_path / "a.txt"
+    lines = ["第一".encode("gb18030")] * 3 + ["第一".encode()] * n_utf_8
+    path.write_bytes(b"\n".join(lines))
+    assert encoding_of(path, ["utf-8", "gb18030"]) == encoding
 
 
 def test_all_ends_of_lines_in_one_file(tmp_path):

@@ -68,6 +68,9 @@ def test_words_of_new_tokens_by_their_parts():
     add_words(vocab, [("draw", rows("tu", "draw"))] * 2, {"draw": 3})
     assert texts(vocab, "draw") == ["tu", "draw"]  # only once a word
     vocab = Vocab()
+    add_words(vocab, [("draw", rows("tu", "draw"))], {"draw": 2})
+    assert texts(vocab, "draw") == ["tu", "draw"]  # as often a word as not
+    vocab = Vocab()
     add_words(vocab, seen, {"amdanoch": 1})
     assert texts(vocab, "amdanoch") == ["amdanoch"]  # seen as a word
 
