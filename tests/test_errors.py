@@ -68,6 +68,7 @@ def test_no_message_is_raised_without_a_code():
         '"[" (only {", ".join(numbered_names())} take a number)',
         "a range from {known[0]} to {known[-1]}, smaller number first",
         'the column "{options.text}" has the type {kind}',  # within HS162 or HS172, as the next one
+        "a text of {MAX_LINE_BYTES:,} bytes or more",
         '"{options.text}" is not once among the columns {", ".join(names)}',
     }
     assert set(bare) <= inside, "what no user can meet"
