@@ -221,7 +221,10 @@ class Errors(metaclass=WithCodes):
         "The pipeline given as a segmenter cannot cut texts into words: {problem}. Train one with a `hoseq_tagger` on "
         "units: `augmenter` = `spacy_hoseq.units.v1` in both corpora."
     )
-    HS130 = 'There is no pipeline "{name}" in the package, no folder and no package of that name. Known: {known}.'
+    HS130 = (
+        'There is no pipeline "{name}" in the package, no folder and no package of that name. Known: {known}. For '
+        "another language, make one: `python -m spacy hoseq treebank UD_Irish-IDT -o ga --install`."
+    )
     HS131 = (
         "The package was installed without its pipelines (nothing in {folder}). Install the wheel, or from a complete "
         "checkout (`pip install .`)."
@@ -306,6 +309,10 @@ class Errors(metaclass=WithCodes):
     )
     HS184 = "{n} requests are waiting already, so this one was not started. Please try again in a minute."
     HS191 = "The treebank {name} cannot be used: {problem}."
+    HS192 = (
+        "The treebank {name} cannot be fetched from {url}: {problem}. Where there is a network, run `git clone "
+        "--depth 1 {repository}`, and give its folder in place of the name."
+    )
     HS200 = (
         'This Doc has no noun phrases: it has no parse, and no span group "{key}" (its groups: {there}). Annotate it '
         "with a `hoseq_chunker` or a parser first."

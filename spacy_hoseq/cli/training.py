@@ -18,6 +18,7 @@ from ..pipelines import checked_language
 from ..pipelines.compaction.pipeline import check_output
 from ..pipelines.names import check_name
 from ..pipelines.recipes import ALIASES, RECIPES, recipe
+from ..pipelines.treebanks import download
 from ..pipelines.treebanks.card import card_of, figures, licence_of, meta_of
 from ..pipelines.treebanks.parts import contents_of
 from ..pipelines.treebanks.project import PROJECT
@@ -34,6 +35,7 @@ from ..pipelines.treebanks.training import (
 )
 from ..readers.account import Account
 from .app import done, hoseq_cli
+from .model import package_cli
 from .shared import (
     RAW_ENDINGS,
     Code,
@@ -162,7 +164,9 @@ def lines(words: list[str], classes: Ints) -> list[str]:
     interrupted="the same command goes on with the step that it was at",
 )
 def treebank_cli(
-    folder: Annotated[Path, Argument(help="Folder of .conllu files, also .gz", file_okay=False)],
+    folder: Annotated[
+        str, Argument(help="Folder of .conllu files, also .gz; or a name, such as UD_Irish-IDT")
+    ],
     output: Annotated[
         Path,
         Option("--output", "-o", help="Folder of the pipeline to write", file_okay=False),
@@ -173,7 +177,10 @@ def treebank_cli(
     ] = "",
     name: Annotated[
         str, Option("--name", help="Name of the pipeline, without its language")
-    ] = "hoseq",
+    ] = "hoseq_sm",
+    release: Annotated[
+        str, Option("--release", help="Of Universal Dependencies, for a treebank by its name")
+    ] = "2.16",
     raw: Annotated[
         Path | None, Option("--raw", help="Text, to make clusters of its words", exists=True)
     ] = None,
@@ -185,11 +192,16 @@ def treebank_cli(
         Path | None,
         Option("--lemmas", help="Word forms with their lemmas", exists=True, dir_okay=False),
     ] = None,
+    install: Annotated[bool, Option("--install", help="Install it as a package, with pip")] = False,
     force: Force = False,
 ) -> None:
     """Make a pipeline for `spacy.load` from a treebank: sentences, tags, parts of speech, features
     and lemmas, with a card that says how good it is. What was done stays in OUTPUT-training; the
     same command goes on from there.
+
+    \b
+      hoseq treebank UD_Irish-IDT -o ga --install      fetched from its public repository
+      hoseq treebank UD_Welsh-CCG/ -o cy --raw wiki.txt
 
     DOCS: docs/tasks/treebank.md
     """
@@ -198,7 +210,7 @@ def treebank_cli(
     # a folder beside the output: it stays, and an interrupted run goes on from it
     work = output.with_name(f"{output.name}-training")
     account = Account()
-    treebank = treebank_in(folder, lang, account)
+    treebank = treebank_in(folder_of_treebank(folder, work, release), lang, account)
     # whatever is wrong with these files shows before hours of training
     if lexicon:
         tag_lexicon(lexicon)
@@ -209,6 +221,8 @@ def treebank_cli(
     msg.table(
         figures(scores), header=("", "gold words", "raw text"), divider=True, aligns=("l", "r", "r")
     )
+    if install:
+        package_cli(str(output), install=True)
     account.wrote(output)
     finish(
         account,
@@ -216,6 +230,18 @@ def treebank_cli(
         f'spacy.load("{output}"); its card: {output / "README.md"}',
         f'python -m spacy hoseq tag {output} "..."',
     )
+
+
+def folder_of_treebank(place: str, work: Path, release: str) -> Path:
+    """The folder of a treebank, which is fetched if it is given by its name."""
+    folder = Path(place)
+    if folder.exists() or not download.NAME.fullmatch(place):
+        return folder
+    found = download.downloaded(
+        place, work / "source", release, lambda parts: progress(parts, "parts of 64 kB")
+    )
+    msg.info(f"{place} {release}, SHA-256 {download.source_of_files(found)['sha256']}")
+    return found
 
 
 def run(

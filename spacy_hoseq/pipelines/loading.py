@@ -34,8 +34,9 @@ def load(name: str | Path, **settings: object) -> Language:
 
     It is `spacy.load`, but errors name the file that cannot be read.
 
-    name (str): the path of a folder, the name of a package, or "en", "zh", "af" or "cy"
-        (docs/pipelines.md); the first of these that exists.
+    name (str): the path of a folder, the name of a package, "en", "zh", "af" or "cy"
+        (docs/pipelines.md), or the code of another language, "ga" for the installed package
+        ga_hoseq_sm; the first of these that exists.
         settings: those of `spacy.load`: `exclude`, `disable`, `enable`, `config`, `vocab`.
     RAISES ValueError [HS130]: there is no such pipeline; [HS131]: the package was installed without
     its data; [HS133]: a file is damaged or missing, or needs code that is not there; [HS064]: the
@@ -70,6 +71,10 @@ def source_of(place: str | Path) -> str | Path:
         return Path(place)
     if is_package(str(place)):
         return str(place)
+    # what `hoseq treebank --install` has made, for a language that does not come with this package
+    installed = f"{place}_hoseq_sm"
+    if str(place) not in embedded() and is_package(installed):
+        return installed
     return embedded_path(str(place))
 
 

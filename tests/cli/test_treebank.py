@@ -32,7 +32,7 @@ def few_updates(work, lexicons):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The output folder, and what was printed."""
+    """The output folder, what was printed, and the options."""
     path = tmp_path_factory.mktemp("treebank")
     tiny.write(path / "UD_English-Tiny")
     (path / "raw.txt").write_text("The dog sees. The ponies went.\n" * 20, "utf8")
@@ -44,12 +44,12 @@ def made(tmp_path_factory):
     options = ["--raw", path / "raw.txt", "--lemmas", path / "lemmas.tsv"]
     code, output = run(path / "UD_English-Tiny", "-o", path / "en", *options)
     assert code == 0, output
-    return path / "en", output
+    return path / "en", output, options
 
 
 @pytest.mark.long
 def test_pipeline(made):
-    folder, _ = made
+    folder, *_ = made
     nlp = spacy.load(folder)
     assert nlp.pipe_names == ["hoseq_sentences", "hoseq_morphologizer", "hoseq_lemmatizer"]
     doc = nlp("The ponies went again. The dog slept here.")
@@ -61,14 +61,14 @@ def test_pipeline(made):
 
 @pytest.mark.long
 def test_card(made):
-    folder, output = made
+    folder, output, _ = made
     meta = srsly.read_json(folder / "meta.json")
     assert meta["license"] == meta["sources"][0]["license"] == "CC0 1.0"
     assert meta["performance"]["lemma_acc"] == 1.0
     card = (folder / "README.md").read_text("utf8")
     assert "UD_English-Tiny" in card and "| lemmas | 100.0 |" in card and "500 words" in card
     licence = (folder / "LICENSE").read_text("utf8")
-    assert "en_hoseq is licensed under CC0 1.0" in licence
+    assert "en_hoseq_sm is licensed under CC0 1.0" in licence
     assert "UD_English-Tiny (Nobody, In Particular)" in licence
     written = "sentences, tags (XPOS), parts of speech (UPOS), features, lemmas"
     assert meta["version"] == "1.0.0"
@@ -94,12 +94,15 @@ def test_card_says_what_was_divided(made, places):
 @pytest.mark.long
 def test_goes_on(made, monkeypatch):
     """What is there is not made again; what is there already is not replaced without asking."""
-    folder, _ = made
-    code, output = run(folder.parent / "UD_English-Tiny", "-o", folder)
+    folder, _, options = made
+    again = [folder.parent / "UD_English-Tiny", "-o", folder]
+    code, output = run(*again, *options)
     assert code == 1 and "HS113" in output
+    code, output = run(*again, "--force")
+    assert code == 1 and "other files or options" in output
     monkeypatch.setattr("spacy_hoseq.pipelines.treebanks.parts.write_parts", None)
     monkeypatch.setattr("spacy_hoseq.pipelines.treebanks.training.train", None)
-    code, output = run(folder.parent / "UD_English-Tiny", "-o", folder, "--force")
+    code, output = run(*again, *options, "--force")
     assert code == 0, output
 
 

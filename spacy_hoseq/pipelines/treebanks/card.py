@@ -69,6 +69,7 @@ def meta_of(
             "url": f"https://github.com/UniversalDependencies/{treebank.name}",
             "license": licence,
             "author": treebank.contributors,
+            **treebank.fetched,
         }
     ]
     for kind, path in lexicons._asdict().items():
@@ -126,6 +127,8 @@ def card_of(
     source = f"Treebank: {treebank.name}. Licence: {meta['license']}."
     if treebank.contributors:
         source += f" Contributors: {treebank.contributors}."
+    if treebank.fetched:
+        source += " Release {release}, {url}, SHA-256 {sha256}.".format(**treebank.fetched)
     rows = ["| | gold words | raw text |", "| --- | ---: | ---: |"]
     for cells in figures(scores):
         rows.append(f"| {' | '.join(cells)} |")

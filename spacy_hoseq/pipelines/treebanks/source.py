@@ -2,24 +2,27 @@
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import Errors
 from ...readers.account import Account
 from ..names import checked_language
+from .download import source_of_files
 
 PARTS = ("train", "dev", "test")
 
 
 class Treebank(NamedTuple):
     """A treebank. name: that of its folder. files: by part, "train", "dev" or "test"; "" has those of
-    no part. licence, contributors: as its README has them, "" = it does not say."""
+    no part. licence, contributors: as its README has them, "" = it does not say. fetched: address,
+    release and SHA-256 of the archive, if it was fetched by its name."""
 
     name: str
     lang: str
     files: dict[str, list[Path]]
     licence: str
     contributors: str
+    fetched: dict[str, Any]
 
 
 def treebank_in(folder: Path, lang: str = "", account: Account | None = None) -> Treebank:
@@ -51,6 +54,7 @@ def treebank_in(folder: Path, lang: str = "", account: Account | None = None) ->
         by_part,
         _field(readme, "License"),
         _field(readme, "Contributors"),
+        source_of_files(folder),
     )
 
 
