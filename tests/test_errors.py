@@ -69,6 +69,10 @@ def test_no_message_is_raised_without_a_code():
         "a range from {known[0]} to {known[-1]}, smaller number first",
         'the column "{options.text}" has the type {kind}',  # within HS162 or HS172, as the next one
         "a text of {MAX_LINE_BYTES:,} bytes or more",
+        "it was sent on to {response.url}",  # within HS192, as the next three
+        "it is larger than {MAX_BYTES:,} bytes",
+        "{path.name} is larger than {MAX_BYTES:,} bytes",
+        "the archive has no .conllu file",
         '"{options.text}" is not once among the columns {", ".join(names)}',
     }
     assert set(bare) <= inside, "what no user can meet"

@@ -73,24 +73,24 @@ def source_of_files(folder: Path) -> dict[str, Any]:
 
 
 def _fetch(url: str, path: Path, progress: Progress) -> str:
-    """Write what is at an address to a file. RETURNS its SHA-256. RAISES OSError; ValueError: it is
+    """Write what is at an address to a file. RETURNS its SHA-256. RAISES OSError: also if it is
     too large, or comes from an address of another kind."""
     digest = sha256()
     size = 0
     with urlopen(url, timeout=60) as response, path.open("wb") as file:
         if response.url.partition(":")[0] != url.partition(":")[0]:
-            raise ValueError(f"it was sent on to {response.url}")
+            raise OSError(f"it was sent on to {response.url}")
         for data in progress(iter(lambda: response.read(1 << 16), b"")):
             size += len(data)
             if size > MAX_BYTES:
-                raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
+                raise OSError(f"it is larger than {MAX_BYTES:,} bytes")
             digest.update(data)
             file.write(data)
     return digest.hexdigest()
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """Write the files of a treebank. RAISES ValueError: there are none, or one is too large."""
+    """Write the files of a treebank. RAISES OSError: there are none, or one is too large."""
     with tarfile.open(archive, "r:gz") as members:
         for member in members:
             path = PurePosixPath(member.name)
@@ -99,9 +99,9 @@ def _unpack(archive: Path, folder: Path) -> None:
             if not (is_kept and member.isfile()):
                 continue
             if member.size > MAX_BYTES:
-                raise ValueError(f"{path.name} is larger than {MAX_BYTES:,} bytes")
+                raise OSError(f"{path.name} is larger than {MAX_BYTES:,} bytes")
             source = members.extractfile(member)
             with (folder / path.name).open("wb") as file:
                 shutil.copyfileobj(source, file)  # type: ignore[arg-type]  # a file has one
     if not any(folder.glob("*.conllu")):
-        raise ValueError("the archive has no .conllu file")
+        raise OSError("the archive has no .conllu file")
