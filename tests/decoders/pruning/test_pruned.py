@@ -127,6 +127,17 @@ def test_how_a_window_is_decoded_does_not_depend_on_tuning():
         assert decode_exact(case.potentials()).labels.tolist() == [0, 0]
 
 
+@given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=5), seed=st.integers(0, 1000))
+def test_pairs_of_a_window_are_its_own(sizes, seed):
+    """So that how it is decoded does not depend on the window before it."""
+    lengths = np.array(sizes)
+    counts = np.random.default_rng(seed).integers(1, 9, lengths.sum())
+    parts = np.split(counts, np.cumsum(lengths)[:-1])
+    windows = pruning.Windows(np.arange(lengths.sum()), lengths)
+    expected = [int((part[1:] * part[:-1]).sum()) for part in parts]
+    assert pruning._pairs(counts, windows).tolist() == expected
+
+
 def test_bound_counts_patterns_that_need_the_label():
     """Emissions are for 0,0,0 by 3 a token, so that 1 seems out of question; the pattern 1,1,1 is worth 10, at the last
     token or everywhere."""

@@ -80,3 +80,27 @@ def test_version_of_spacy(load, lang, n_parts, tmp_path):
     save(load(lang), {"spacy_version": ">=3.8.14"}, tmp_path / "model", overwrite=False)
     metas = [srsly.read_json(path) for path in (tmp_path / "model").rglob("meta.json")]
     assert [meta["spacy_version"] for meta in metas] == [">=3.8.14"] * n_parts
+
+
+def test_a_training_is_done_for_its_config_and_its_parts(tmp_path, monkeypatch):
+    """What has changed since is trained again; what has not, is not."""
+    trained = []
+    monkeypatch.setattr(training, "init_nlp", lambda config: None)
+    monkeypatch.setattr(training, "train", lambda *_, **__: trained.append(1))
+    for folder in ("configs", "corpus"):
+        (tmp_path / folder).mkdir()
+    files = [tmp_path / "corpus" / "train.spacy", tmp_path / "corpus" / "dev.spacy"]
+    config = tmp_path / "configs" / "words.cfg"
+    for file in files:
+        file.write_bytes(b"one")
+    config.write_text("[paths]\ntrain = null\ndev = null\n")
+    counts = []
+    for change in (None, None, config, files[0], files[1], None):
+        if change is not None:
+            change.write_text(change.read_text() + "\n")
+        training.train_recipe(tmp_path, "words")
+        counts.append(len(trained))
+    assert counts == [1, 1, 2, 3, 4, 4]
+    (tmp_path / "training" / "words" / "done").write_text("")  # of an earlier version
+    training.train_recipe(tmp_path, "words")
+    assert len(trained) == 5
