@@ -16,6 +16,7 @@ from thinc.api import Config
 from tqdm import tqdm
 from wasabi import msg
 
+from ..components.extensions import MARGINALS, values_on
 from ..errors import Errors, not_found, unknown_name, wrong_value
 from ..pipelines import checked_language, folder_of
 from ..pipelines.compaction.pipeline import check_output
@@ -159,8 +160,11 @@ def distil_cli(
     annotate(annotator, chosen, wanted, n_process, force)
     docs = [refine(doc, changes, threshold) for doc in annotated_docs(work)]
     kinds = known_kinds(docs, wanted)
+    if soft and not any(values_on(doc, MARGINALS) for doc in docs):
+        needed = "a teacher that keeps them, of this package, or no --soft"
+        raise not_found("probability of labels", teacher, needed)
     silver = write_corpus(work / "corpus", docs, kinds, docs_in(gold), gold_weight)
-    steps = train_all(work, configs_for(silver, lang))
+    steps = train_all(work, configs_for(silver, lang, soft=soft))
     nlp = joined(work, steps, teaching, lang)
     test = docs_in(work / "corpus" / "test.spacy")
     result: Result = {

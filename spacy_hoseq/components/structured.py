@@ -29,10 +29,10 @@ from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
 from ..layers.upstream import upstream_labels, write_upstream
 from ..layers.weights import weights_in
-from ..learning.objectives import OBJECTIVES, Objective, log_likelihood
+from ..learning.objectives import OBJECTIVES, Objective, distillation, log_likelihood
 from ..learning.parameter import UpdateRule
 from .base import SequenceComponent
-from .extensions import write_marginals
+from .extensions import soft_gold, write_marginals
 from .named import function_named, name_of
 from .predictions import Predictions
 from .saving import OF_CALIBRATION
@@ -110,6 +110,8 @@ class StructuredComponent(SequenceComponent):
         potentials = self._possible(scores)
         gold = self._label_table.masks[self._gold_rows(examples)]
         gold = gold if potentials.allowed is None else gold & potentials.allowed
+        if self.objective is distillation:
+            gold = soft_gold([eg.reference for eg in examples], self.tags, gold)
         loss, gradient = self.objective(potentials, gold, self.decoder, self._costs())
         return self._checked(loss), gradient
 

@@ -2,7 +2,7 @@
 with it; any objective goes with any rule. NumPy only. Gradients are of a loss to be made small: dX
 = d loss / d X.
 
-`perceptron`, `max_margin` and `log_likelihood` are objectives (`Objective`: potentials and gold
+`perceptron`, `max_margin`, `log_likelihood` and `distillation` are objectives (`Objective`: potentials and gold
 labels -> `Loss`); `AdaGrad` and `Additive` update rules (`UpdateRule`); a `Parameter` is an array
 of weights that learns, averaged. `InequalityWeights` learn by constraints on the expectations of
 features (local classifiers).
@@ -11,7 +11,15 @@ features (local classifiers).
 from .adagrad import AdaGrad, Additive
 from .gradients import CellGradient, Gradient
 from .inequality import InequalityWeights
-from .objectives import OBJECTIVES, Loss, Objective, log_likelihood, max_margin, perceptron
+from .objectives import (
+    OBJECTIVES,
+    Loss,
+    Objective,
+    distillation,
+    log_likelihood,
+    max_margin,
+    perceptron,
+)
 from .parameter import Parameter, UpdateRule
 
 __all__ = [
@@ -25,6 +33,7 @@ __all__ = [
     "Objective",
     "Parameter",
     "UpdateRule",
+    "distillation",
     "log_likelihood",
     "max_margin",
     "perceptron",

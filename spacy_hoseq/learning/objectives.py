@@ -7,6 +7,7 @@ the mask permits, g* = the best of all:
     perceptron      score(g*) - score(y*)                                       Collins (2002)
     max_margin      max_y [score(y) + costs of wrong labels of y] - score(y*)   Taskar et al. (2003)
     log_likelihood  log Z - log Z(labellings that the mask permits)             Lafferty et al. (2001)
+    distillation    - sum_t sum_y q(y_t = y) log p(y_t = y), q by a teacher     Wang et al. (2020)
 
 Each is zero for a sequence without annotation. Where the mask leaves a choice, the first two are
 latent-variable versions (the best permitted labelling stands for the gold one), the third sums over
@@ -26,6 +27,7 @@ from ..decoders.problem import Potentials, PotentialsGradient, check_possible, m
 
 # cost of a wrong label: the score by which it has to lose; AdaGrad's step adapts to its scale
 MARGIN = 1.0
+MIN_PROBABILITY = 1e-12  # of a label that the student all but excludes
 
 
 class Loss(NamedTuple):
@@ -109,10 +111,36 @@ def log_likelihood(
     return Loss(float((free.log_z - clamped.log_z).sum()), change)
 
 
+def distillation(
+    potentials: Potentials,
+    gold: Mask | AnyFloats,
+    decode: Decoder = decode_exact,
+    costs: AnyFloats | None = None,
+) -> Loss:
+    """Cross entropy between a teacher's marginals q and those of the student, p: its gradient with
+    respect to p is -q / p, and `Posterior.backprop` takes it to the potentials.
+
+    gold (N, L): q, or a mask: then q is p among the labels that it permits, and the loss -log of their
+        probability. That is the log-likelihood if labels do not depend on each other. Rows of 0:
+        nothing is known.
+    """
+    free = posterior(potentials)
+    p = np.maximum(free.nodes, MIN_PROBABILITY)
+    if gold.dtype == bool:
+        permitted = np.where(gold, p, 0.0).sum(axis=1, keepdims=True)
+        q = np.where(gold, p / permitted, 0.0)
+        value = -float(np.log(permitted).sum())
+    else:
+        q = gold
+        value = -float((q * np.log(p)).sum())
+    return Loss(value, free.backprop(-q / p).with_scores_in(potentials.scores.dtype))
+
+
 OBJECTIVES: dict[str, Objective] = {  # by the short names that configs use
     "perceptron": perceptron,
     "max_margin": max_margin,
     "log_likelihood": log_likelihood,
+    "distillation": distillation,
 }
 
 
@@ -129,6 +157,11 @@ def make_max_margin() -> Objective:
 def make_log_likelihood() -> Objective:
     """`log_likelihood`, for a config."""
     return log_likelihood
+
+
+def make_distillation() -> Objective:
+    """`distillation`, for a config."""
+    return distillation
 
 
 def _difference(potentials: Potentials, gold: Mask, decode: Decoder, augmented: Potentials) -> Loss:

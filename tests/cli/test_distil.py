@@ -42,10 +42,11 @@ def teacher(path, *, labels=True):
     return path
 
 
-def few_updates(work, *kinds, keys=()):
+def few_updates(work, *kinds, keys=(), soft=False):
     """Configs that are there are used."""
     words = {"train": 300, "dev": 30, "test": 30, "gold": 0}
-    for name, config in configs_for(Silver([*kinds], [*keys], words, words), "xx").items():
+    silver = Silver([*kinds], [*keys], words, words)
+    for name, config in configs_for(silver, "xx", soft=soft).items():
         config["training"]["batcher"]["n_batches"] = config["training"]["eval_frequency"] = 5
         config["training"]["max_epochs"] = 4
         (work / "configs").mkdir(parents=True, exist_ok=True)
@@ -156,6 +157,24 @@ def test_everything_that_a_teacher_sets(folder, tmp_path):
     assert [entity.label_ for entity in doc.ents] == ["PERSON", "GPE", "PERSON", "GPE"]
 
 
+@pytest.mark.long
+def test_probabilities_of_a_teacher(made, folder, tmp_path):
+    """A student as a teacher: what it is not sure of is unknown, or it teaches its probabilities."""
+    few_updates(tmp_path / "soft-training", "names", soft=True)
+    options = ["--soft", "--threshold", "0.5", "--no-curve", "--components", "names"]
+    code, output = run(made[0], folder / "texts.jsonl", "-o", tmp_path / "soft", *options)
+    assert code == 0, output
+    nlp = spacy.load(tmp_path / "soft")
+    assert nlp.get_pipe_config("hoseq_entities")["objective"] == "distillation"
+    assert [entity.text for entity in nlp("Dora likes Rome.").ents] == ["Dora"]
+    train = next(
+        DocBin(store_user_data=True)
+        .from_disk(tmp_path / "soft-training" / "corpus" / "train.spacy")
+        .get_docs(Vocab())
+    )
+    assert train._.hoseq_marginals["hoseq_entities"]["probabilities"].shape[0] == len(train)
+
+
 WRONG = {
     "no teacher": (["nowhere", "texts.jsonl"], "HS130"),
     "no text": (["teacher", "none"], "HS074"),
@@ -164,6 +183,7 @@ WRONG = {
     "a kind of annotation": (["teacher", "texts.jsonl", "--components", "heads"], "HS161"),
     "types": (["teacher", "texts.jsonl", "--rename", "PERSON"], "HS027.*PERSON=PER"),
     "a teacher of nothing": (["silent", "texts.jsonl", "--components", "names"], "HS159.*of names"),
+    "no probabilities": (["teacher", "texts.jsonl", "--soft"], "HS159.*no --soft"),
     "output": (["teacher", "texts.jsonl", "-o", "teacher"], "HS113"),
 }
 

@@ -13,7 +13,7 @@ from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import filter_spans
 
-from ...components.extensions import CONFIDENCES
+from ...components.extensions import CONFIDENCES, MARGINALS, values_on
 from ...errors import not_found
 
 KINDS = ("sentences", "tags", "features", "lemmas", "chunks", "names")  # in the order of a pipeline
@@ -38,7 +38,7 @@ def kinds_in(docs: Iterable[Doc]) -> list[str]:
     kinds: set[str] = set()
     for doc in docs:
         present = {
-            "sentences": doc.has_annotation("SENT_START"),
+            "sentences": len(doc) > 1 and doc.has_annotation("SENT_START"),
             "tags": doc.has_annotation("TAG"),
             "features": doc.has_annotation("POS") or doc.has_annotation("MORPH"),
             "lemmas": doc.has_annotation("LEMMA"),
@@ -102,8 +102,8 @@ def refine(doc: Doc, rename: Mapping[str, str], threshold: float = 0.0) -> Doc:
     """The Doc with what is learnt of its annotation, changed in place.
 
     rename: types of entities and spans -> their new names; "" = they are left out; "*" stands for all
-        types that are not named. threshold: entities
-        and tags that are less probable are missing, where the teacher says how probable they are.
+        types that are not named. threshold: entities and tags that are less probable are missing, where
+        the teacher says how probable they are.
     """
     unsure = unsure_entities(doc, threshold)
     if doc.has_annotation("ENT_IOB"):
@@ -119,6 +119,8 @@ def refine(doc: Doc, rename: Mapping[str, str], threshold: float = 0.0) -> Doc:
     for token, probability in zip(doc, probabilities, strict=False):
         if probability < threshold:
             token.tag_ = ""
+    for values in (values_on(doc, MARGINALS) or {}).values():
+        values["labels"] = [renamed_tag(label, rename) for label in values["labels"]]
     return doc
 
 
@@ -141,3 +143,12 @@ def renamed(spans: Iterable[Span], rename: Mapping[str, str]) -> list[Span]:
         if label:
             result.append(Span(span.doc, span.start, span.end, label))
     return result
+
+
+def renamed_tag(tag: str, rename: Mapping[str, str]) -> str:
+    """A tag of a chunk, such as B-PERSON, with the new type; "O" if that is left out. Others stay."""
+    prefix, dash, label = tag.partition("-")
+    if not dash or prefix not in ("B", "I", "L", "U"):
+        return tag
+    new = rename.get(label, rename.get("*", label))
+    return f"{prefix}-{new}" if new else "O"

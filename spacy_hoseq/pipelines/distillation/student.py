@@ -35,8 +35,9 @@ SCORES = ("sents_f", "tag_acc", "pos_acc", "morph_acc", "lemma_acc", "ents_f")
 Scores = dict[str, Any]  # as spaCy has them
 
 
-def configs_for(silver: Silver, lang: str) -> dict[str, Config]:
-    """The configs of all trainings, by the names of the steps, in the order of the pipeline."""
+def configs_for(silver: Silver, lang: str, *, soft: bool = False) -> dict[str, Config]:
+    """The configs of all trainings, by the names of the steps, in the order of the pipeline. soft: they
+    learn from the probabilities of the teacher; sentences and lemmas from its labels all the same."""
     configs: dict[str, Config] = {}
     kinds = {*silver.kinds}
     if "sentences" in kinds:
@@ -58,16 +59,22 @@ def configs_for(silver: Silver, lang: str) -> dict[str, Config]:
         configs[key] = config
     if "names" in kinds:
         configs["names"] = _recipe("entities", lang, "hoseq_entities")
+    for config in configs.values() if soft else ():
+        for name, component in config["components"].items():
+            if name not in ("hoseq_sentences", "hoseq_lemmatizer"):
+                component["objective"] = "distillation"
     return configs
 
 
 def write_configs(work: Path, configs: Mapping[str, Config]) -> None:
     """Write the configs that are not there. One that the user has changed stays, if it is for the same
-    pipeline."""
+    pipeline and kind of labels."""
     for name, config in configs.items():
         path = work / "configs" / f"{name}.cfg"
-        if path.exists() and load_config(path, interpolate=False)["nlp"] == config["nlp"]:
-            continue
+        if path.exists():
+            before = load_config(path, interpolate=False)
+            if before["nlp"] == config["nlp"] and _is_soft(before) == _is_soft(config):
+                continue
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole(path) as part:
             config.to_disk(part)
@@ -145,6 +152,10 @@ def speed_of(nlp: Language, texts: Sequence[str]) -> float:
     started = time.perf_counter()
     n_words = sum(map(len, nlp.pipe(texts)))
     return n_words / (time.perf_counter() - started)
+
+
+def _is_soft(config: Config) -> bool:
+    return "distillation" in [each["objective"] for each in config["components"].values()]
 
 
 def _weight(item: tuple[str, float | None]) -> float:
