@@ -55,7 +55,9 @@ class Teacher(Annotator):
 
 def _lean(convert: Convert, docs: Docs, rows: slice) -> Any:
     for doc in docs:
-        for key in [*doc.user_data] if doc is not None else ():
+        if doc is None:
+            continue
+        for key in [*doc.user_data]:
             if key != CONFIDENCES and MARGINALS not in key:
                 del doc.user_data[key]
     return convert(docs, rows)
@@ -70,6 +72,8 @@ def choose_texts(
     total = 0
     for name, path in files.items():
         for row in account.read(path, rows_in(name, path, options)):
+            if isinstance(row, Problem):
+                continue
             text = _text_of(row)
             digest = blake2b(text.encode("utf8"), digest_size=16).hexdigest()
             if text.strip() and digest not in texts:
@@ -94,9 +98,9 @@ def _first(texts: Texts, n_words: int) -> Texts:
     return chosen
 
 
-def _text_of(row: Row | Problem) -> str:
+def _text_of(row: Row) -> str:
     """The text of a row; "" if it has none."""
-    if isinstance(row, Problem) or row.text is None:
+    if row.text is None:
         return ""
     # the annotation of a Doc is not that of the teacher
     if isinstance(row.text, bytes):

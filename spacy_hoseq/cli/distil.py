@@ -155,7 +155,7 @@ def distil_cli(
     started = time.perf_counter()
     teaching = annotator.loaded.nlp
     load_seconds = time.perf_counter() - started
-    lang = checked_language(lang or teaching.lang)
+    lang = checked_language(lang or str(teaching.lang))
     chosen = chosen_texts(texts, work, InputOptions(text=text_key), words, account)
     annotate(annotator, chosen, wanted, n_process, force)
     docs = [refine(doc, changes, threshold) for doc in annotated_docs(work)]

@@ -66,10 +66,10 @@ def _probabilities(doc: Doc, labels: Sequence[str]) -> Floats:
             rows = values["probabilities"]
             if isinstance(doc, Words):
                 rows = rows[doc.places]
-            columns = [column[values["labels"][i]] for i in known]
-            p[:] = 0
-            # types of entities that were renamed may have become one
-            np.add.at(p, (slice(None), columns), rows[:, known])
+            # types of entities that were renamed may have become one: their columns are added up
+            is_same = np.zeros((rows.shape[1], len(labels)))
+            is_same[known, [column[values["labels"][i]] for i in known]] = 1
+            p = rows @ is_same
     return p
 
 

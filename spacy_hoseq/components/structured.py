@@ -108,7 +108,7 @@ class StructuredComponent(SequenceComponent):
         self, examples: list[Example], scores: Potentials
     ) -> tuple[float, PotentialsGradient]:
         potentials = self._possible(scores)
-        gold = self._label_table.masks[self._gold_rows(examples)]
+        gold: Any = self._label_table.masks[self._gold_rows(examples)]
         gold = gold if potentials.allowed is None else gold & potentials.allowed
         if self.objective is distillation:
             gold = soft_gold([eg.reference for eg in examples], self.tags, gold)

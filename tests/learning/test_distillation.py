@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
@@ -36,16 +36,24 @@ def marginals(case):
     return np.array(rows)
 
 
+def likely(case):
+    """Marginals, none of which is near the bound at which the loss ends."""
+    p = marginals(case)
+    assume(p.min() > 1e-6)
+    return p
+
+
 @given(case=cases(**SMALL), seed=st.integers(0, 10**6))
 def test_value_is_the_enumerated_one(case, seed):
     case, q = case.doubles(), teacher_of(case, seed)
-    expected = -(q * np.log(marginals(case))).sum()
+    expected = -(q * np.log(likely(case))).sum()
     assert distillation(case.potentials(), q).value == pytest.approx(expected, abs=1e-8)
 
 
 @given(case=cases_with_edge_scores(**SMALL) | cases(**SMALL), seed=st.integers(0, 10**6))
 def test_gradient_is_that_of_finite_differences(case, seed):
     case, q = case.doubles(), teacher_of(case, seed)
+    likely(case)
     got = distillation(case.potentials(), q).gradient
     for field in ("scores", "trans", "edge_scores"):
         at = getattr(case, field)

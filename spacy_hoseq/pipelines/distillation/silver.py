@@ -51,7 +51,7 @@ def kinds_in(docs: Iterable[Doc]) -> list[str]:
 
 def keys_in(docs: Iterable[Doc]) -> list[str]:
     """Keys of the groups of spans that have any; that of entities repeats them."""
-    keys = set()
+    keys: set[str] = set()
     for doc in docs:
         keys.update(key for key, spans in doc.spans.items() if len(spans))
     return sorted(keys - {ENTITIES_KEY})

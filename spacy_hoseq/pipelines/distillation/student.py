@@ -101,7 +101,8 @@ def joined(work: Path, names: Iterable[str], teacher: Language, lang: str) -> La
     # others, such as that of Stanza, may be the whole teacher
     if block["@tokenizers"].startswith(("spacy.", "spacy_hoseq.")):
         nlp = spacy.blank(lang, config={"nlp": {"tokenizer": block}})
-        nlp.tokenizer.from_bytes(teacher.tokenizer.to_bytes())
+        tokenizer: Any = nlp.tokenizer
+        tokenizer.from_bytes(teacher.tokenizer.to_bytes())  # type: ignore[union-attr]
     if "sentences" not in names:
         nlp.add_pipe("sentencizer")
     for name in names:
