@@ -1,13 +1,21 @@
 """A batch to decode, in a form that the oracle can read: patterns as tuples of labels, not as a trie."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spacy_hoseq.chunks import read_chunks, write_chunks
-from spacy_hoseq.decoders.problem import Configurations, Fired, PatternTrie, Potentials, Weights
+from spacy_hoseq.decoders.problem import (
+    Configurations,
+    Fired,
+    Paths,
+    PatternTrie,
+    Potentials,
+    Weights,
+)
 
 Pattern = tuple[int, ...]
 WeightedPattern = tuple[Pattern, float]
@@ -57,9 +65,8 @@ class Case:
         if not self.fired:
             return PatternScores(trie, weights)
         tokens = np.array([token for token, _, _ in self.fired], np.intp)
-        fired = Fired(
-            tokens, trie.node_of[len(everywhere) :], np.array([w for _, _, w in self.fired], float)
-        )
+        weights_fired = np.array([weight for _, _, weight in self.fired], float)
+        fired = Fired(tokens, trie.node_of[len(everywhere) :], weights_fired)
         return PatternScores(trie, weights, fired)
 
     def label_sets(self) -> Configurations | None:
@@ -69,25 +76,20 @@ class Case:
         every = [labels for _, sets, _ in self.configurations for labels in sets]
         distinct = sorted(set(every), key=sorted)
         table = np.array([[y in labels for y in range(self.n_labels)] for labels in distinct], bool)
+        firsts, sets, weights = zip(*self.configurations, strict=True)
         return Configurations(
-            np.array([first for first, _, _ in self.configurations], np.intp),
-            np.array([len(sets) for _, sets, _ in self.configurations], np.intp),
+            np.array(firsts, np.intp),
+            np.array([len(some) for some in sets], np.intp),
             np.array([distinct.index(labels) for labels in every], np.intp),
             table.reshape(len(distinct), self.n_labels),
-            np.array([weight for _, _, weight in self.configurations], float),
+            np.array(weights, float),
         )
 
     def potentials(self) -> Potentials:
         fired = self.pattern_scores().fired if self.fired else None
-        return Potentials(
-            self.scores,
-            self.weights(),
-            self.lengths,
-            fired,
-            self.label_sets(),
-            self.edge_scores,
-            self.allowed,
-        )
+        spans, edges = self.label_sets(), self.edge_scores
+        potentials = Potentials(self.scores, self.weights(), self.lengths, fired)
+        return potentials._replace(configurations=spans, edge_scores=edges, allowed=self.allowed)
 
     def weights(self) -> Weights:
         """Transitions and, if there are patterns at all, their trie with the weights of its nodes."""
@@ -102,12 +104,8 @@ class Case:
 
     def doubles(self) -> "Case":
         edge_scores = None if self.edge_scores is None else self.edge_scores.astype(np.float64)
-        return replace(
-            self,
-            scores=self.scores.astype(np.float64),
-            trans=self.trans.astype(np.float64),
-            edge_scores=edge_scores,
-        )
+        scores, trans = self.scores.astype(np.float64), self.trans.astype(np.float64)
+        return replace(self, scores=scores, trans=trans, edge_scores=edge_scores)
 
     def take(self, sequences: list[int]) -> "Case":
         """A batch of some of the sequences, in the given order. The trie stays the same: ties may depend on it."""
@@ -141,27 +139,27 @@ class Case:
     def singles(self) -> list["Case"]:
         return [self.take([i]) for i in range(len(self.lengths))]
 
+    def parts(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Values of tokens, by sequence."""
+        return np.split(values, self.starts[1:])
+
+    def results(self, paths: Paths) -> Iterator[tuple["Case", NDArray[np.integer], float]]:
+        """Each sequence with its labels and its score."""
+        return zip(self.singles(), self.parts(paths.labels), paths.scores, strict=True)
+
     def relabelled(self, new: NDArray[np.integer]) -> "Case":
         """Label y is called new[y]."""
         old = np.argsort(new)
-        return Case(
-            self.scores[:, old],
-            self.trans[np.ix_(old, old)],
-            self.lengths,
-            tuple(
-                (tuple(int(new[y]) for y in pattern), weight) for pattern, weight in self.patterns
-            ),
-            tuple(
-                (token, tuple(int(new[y]) for y in pattern), weight)
-                for token, pattern, weight in self.fired
-            ),
-            None if self.allowed is None else self.allowed[:, old],
-            tuple(
-                (first, tuple(frozenset(int(new[y]) for y in labels) for labels in sets), weight)
-                for first, sets, weight in self.configurations
-            ),
-            None if self.edge_scores is None else self.edge_scores[:, old[:, None], old],
-        )
+        patterns = [(tuple(new[[*labels]].tolist()), weight) for labels, weight in self.patterns]
+        fired = [(t, tuple(new[[*labels]].tolist()), weight) for t, labels, weight in self.fired]
+        spans = []
+        for first, sets, weight in self.configurations:
+            sets = tuple(frozenset(int(new[y]) for y in labels) for labels in sets)
+            spans.append((first, sets, weight))
+        edges = None if self.edge_scores is None else self.edge_scores[:, old[:, None], old]
+        allowed = None if self.allowed is None else self.allowed[:, old]
+        features = tuple(patterns), tuple(fired), allowed, tuple(spans), edges
+        return Case(self.scores[:, old], self.trans[np.ix_(old, old)], self.lengths, *features)
 
     def scaled(self, factor: float) -> "Case":
         """Weights of all higher-order features times `factor`."""
@@ -173,6 +171,19 @@ class Case:
                 (first, sets, factor * weight) for first, sets, weight in self.configurations
             ),
         )
+
+
+def zero_case(*lengths: int, **fields: Any) -> Case:
+    """Sequences of these lengths, of two labels, with all scores 0; fields: what is otherwise."""
+    n_tokens = sum(lengths)
+    case = Case(np.zeros((n_tokens, 2)), np.zeros((2, 2)), np.array(lengths, np.int64))
+    return replace(case, **fields)
+
+
+def same_paths(one: Paths, other: Paths) -> bool:
+    """The same labels and scores, bit for bit."""
+    is_same = one.labels.tolist() == other.labels.tolist()
+    return is_same and one.scores.tolist() == other.scores.tolist()
 
 
 def is_well_formed(tags: list[str], representation: str) -> bool:

@@ -1,5 +1,6 @@
 """Made-up sentences with tags and chunks, and quick training of a config on them."""
 
+import itertools
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -14,44 +15,23 @@ from spacy.vocab import Vocab
 
 from .repository import config_of
 
-SUBJECTS = [
-    "the/DT/B-NP old/JJ/I-NP ferry/NN/I-NP",
-    "she/PRP/B-NP",
-    "a/DT/B-NP boat/NN/I-NP",
-    "Mary/NNP/B-NP",
-]
-VERBS = [
-    "sold/VBD/B-VP",
-    "never/RB/B-VP gave/VBD/I-VP",
-    "never/RB/B-VP really/RB/I-VP showed/VBD/I-VP",
-]
-OBJECTS = [
-    "us/PRP/B-NP a/DT/B-NP boat/NN/I-NP",
-    "the/DT/B-NP new/JJ/I-NP ferry/NN/I-NP",
-    "it/PRP/B-NP",
-]
+SUBJECTS = ["the/DT/B-NP old/JJ/I-NP ferry/NN/I-NP", "she/PRP/B-NP"]
+SUBJECTS += ["a/DT/B-NP boat/NN/I-NP", "Mary/NNP/B-NP"]
+VERBS = ["sold/VBD/B-VP", "never/RB/B-VP gave/VBD/I-VP"]
+VERBS += ["never/RB/B-VP really/RB/I-VP showed/VBD/I-VP"]
+OBJECTS = ["us/PRP/B-NP a/DT/B-NP boat/NN/I-NP"]
+OBJECTS += ["the/DT/B-NP new/JJ/I-NP ferry/NN/I-NP", "it/PRP/B-NP"]
 ENDS = ["", "in/IN/B-PP May/NNP/B-NP", "slowly/RB/B-ADVP"]
-QUICK: dict[str, Any] = {
-    "training.max_epochs": 0,
-    "training.max_steps": 12,
-    "training.eval_frequency": 6,
-    "training.logger.progress_bar": None,
-}
+QUICK = {"training.max_epochs": 0, "training.max_steps": 12, "training.eval_frequency": 6}
+QUICK["training.logger.progress_bar"] = None
 
 
 def sentences() -> list[str]:
     """108 of 4 to 12 tokens in the CoNLL format, shuffled: every 7th of a cycle of 108."""
-    made = [
-        f"{s} {v} {o} {e} ././O".split()
-        for s in SUBJECTS
-        for v in VERBS
-        for o in OBJECTS
-        for e in ENDS
-    ]
-    return [
-        "\n".join(row.replace("/", " ") for row in made[7 * i % len(made)])
-        for i in range(len(made))
-    ]
+    parts = itertools.product(SUBJECTS, VERBS, OBJECTS, ENDS)
+    made = [f"{' '.join(each)} ././O".split() for each in parts]
+    chosen = [made[7 * i % len(made)] for i in range(len(made))]
+    return ["\n".join(row.replace("/", " ") for row in rows) for rows in chosen]
 
 
 def chunks_in(column: list[str]) -> Iterator[tuple[int, int, str]]:
@@ -100,9 +80,6 @@ def trained(
     lines = [line for line in log.getvalue().splitlines() if line.strip()]
     header = next(line for line in lines if line.startswith("E ")).split("  ")
     names = [cell.strip() for cell in header if cell.strip()]
-    rows = [
-        dict(zip(names, map(float, line.split()), strict=True))
-        for line in lines
-        if line.split()[0].isdigit()
-    ]
+    values = [line.split() for line in lines]
+    rows = [dict(zip(names, map(float, row), strict=True)) for row in values if row[0].isdigit()]
     return spacy.load(output / "model-last"), rows

@@ -34,30 +34,19 @@ FIRST = ("conformance", "docs", "project", "experiments")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--all",
-        action="store_true",
-        help="run everything: long tests too, and more random examples",
-    )
-    parser.addoption(
-        "--slow", action="store_true", help="as --all, with thousands of random examples"
-    )
-    parser.addoption(
-        "--rounds", type=int, default=25, help="with --slow: of 100 random examples each, at most"
-    )
-    parser.addoption(
-        "--seconds", type=float, default=10.0, help="with --slow: for all rounds of a test but one"
-    )
+    option = parser.addoption
+    option("--all", action="store_true", help="long tests too, and more random examples")
+    option("--slow", action="store_true", help="as --all, with thousands of random examples")
+    option("--rounds", type=int, default=25, help="with --slow: of 100 random examples, at most")
+    option("--seconds", type=float, default=10.0, help="with --slow: for all rounds of a test")
 
 
-@pytest.hookimpl(
-    tryfirst=True
-)  # before that of Hypothesis reads the seed; processes of xdist get the options
+# before that of Hypothesis reads the seed; processes of xdist get the options
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes minutes; run by --slow")
-    config.addinivalue_line(
-        "markers", "long: takes longer than a newcomer waits for gladly; run by --all"
-    )
+    long = "long: takes longer than a newcomer waits for gladly; run by --all"
+    config.addinivalue_line("markers", long)
     slow, everything = config.getoption("--slow"), config.getoption("--all")
     settings.load_profile("slow" if slow else "all" if everything else "quick")
     if config.option.hypothesis_seed is None:
@@ -111,9 +100,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    terminalreporter.write_line(
-        f"random examples: --hypothesis-seed={config.option.hypothesis_seed}"
-    )
+    seed = config.option.hypothesis_seed
+    terminalreporter.write_line(f"random examples: --hypothesis-seed={seed}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -103,9 +103,8 @@ class JointTable(NamedTuple):
     def marginals(self) -> Floats:
         """(T, L)"""
         p = np.exp(self.scores - self.log_z)
-        return np.array(
-            [[p[here == y].sum() for y in range(self.n_labels)] for here in self.labellings.T]
-        )
+        every = range(self.n_labels)
+        return np.array([[p[here == y].sum() for y in every] for here in self.labellings.T])
 
     @property
     def transitions(self) -> Floats:

@@ -114,18 +114,13 @@ def tagged_docs(texts: Sequence[str], vocab: Vocab | None = None) -> list[Doc]:
 
 def tagged_file(path: Path, *texts: str) -> Path:
     """As `tagged_docs`."""
-    vocab = Vocab()
-    DocBin(docs=tagged_docs(texts, vocab)).to_disk(path)
+    DocBin(docs=tagged_docs(texts, Vocab())).to_disk(path)
     return path
 
 
 def run(*command: Any, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     """`python COMMAND` in a folder. Standard output and errors come as one text."""
-    return subprocess.run(
-        [sys.executable, *map(str, command)],
-        cwd=folder,
-        env={**os.environ, "HOSEQ_CORPORA": "", "PYTHONIOENCODING": "utf8", **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf8",
-    )
+    settings = {"HOSEQ_CORPORA": "", "PYTHONIOENCODING": "utf8", **environment}
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf8"}
+    command = [sys.executable, *map(str, command)]
+    return subprocess.run(command, cwd=folder, env={**os.environ, **settings}, **output)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .cases import Case, Configuration, Pattern
 
 NO_LABEL = -np.inf
+SEEDS = st.integers(0, 10**6)
 
 
 @st.composite
@@ -37,9 +38,8 @@ def cases(
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_labels = draw(st.integers(min_labels, max_labels))
-    lengths = np.array(
-        draw(st.lists(st.integers(1, max_tokens), min_size=1, max_size=max_sequences)), np.int64
-    )
+    sizes = st.lists(st.integers(1, max_tokens), min_size=1, max_size=max_sequences)
+    lengths = np.array(draw(sizes), np.int64)
     scale = draw(st.sampled_from([1.0, 0.2, 5.0]))  # of the emissions; transitions are about 1
     dtype = draw(st.sampled_from([np.float64, np.float32]))
     n_tokens = int(lengths.sum())
@@ -54,16 +54,12 @@ def cases(
     fired_weights = rng.gamma(1.0, 1.0, len(at_positions))
     weights, fired_weights = strength * weights, strength * fired_weights
     if signed:
-        weights, fired_weights = (
-            weights * _signs(rng, weights),
-            fired_weights * _signs(rng, fired_weights),
-        )
+        weights *= _signs(rng, weights)
+        fired_weights *= _signs(rng, fired_weights)
         if not strong:
             loss = -np.minimum(weights, 0).sum() - np.minimum(fired_weights, 0).sum()
-            weights, fired_weights = (
-                weights * min(1, 10 / max(loss, 1)),
-                fired_weights * min(1, 10 / max(loss, 1)),
-            )
+            factor = min(1, 10 / max(loss, 1))
+            weights, fired_weights = weights * factor, fired_weights * factor
     n_spans = draw(st.integers(0, configurations)) if configurations else 0
     spans = random_configurations(rng, n_labels, lengths, n_spans)
     if rounded:
@@ -74,15 +70,11 @@ def cases(
         trans[rng.random(trans.shape) < 0.25] = NO_LABEL
     # some at the same token
     fired_tokens = rng.choice(rng.integers(0, n_tokens, 3), len(at_positions)).tolist()
-    return Case(
-        scores.astype(dtype),
-        trans.astype(dtype),
-        lengths,
-        tuple(zip(patterns, weights.tolist(), strict=True)),
-        tuple(zip(fired_tokens, at_positions, fired_weights.tolist(), strict=True)),
-        random_mask(rng, n_tokens, n_labels) if masks and draw(st.booleans()) else None,
-        tuple(spans),
-    )
+    patterns = tuple(zip(patterns, weights.tolist(), strict=True))
+    fired = tuple(zip(fired_tokens, at_positions, fired_weights.tolist(), strict=True))
+    allowed = random_mask(rng, n_tokens, n_labels) if masks and draw(st.booleans()) else None
+    scores, trans = scores.astype(dtype), trans.astype(dtype)
+    return Case(scores, trans, lengths, patterns, fired, allowed, tuple(spans))
 
 
 @st.composite
@@ -92,14 +84,12 @@ def cases_with_edge_scores(draw: st.DrawFn, **settings: Any) -> Case:
     settings: as of `cases`."""
     case = draw(cases(**settings)).without_patterns()
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    edge_scores = rng.normal(
-        0, draw(st.sampled_from([1.0, 0.2, 5.0])), (*case.scores.shape, case.n_labels)
-    )
+    scale = draw(st.sampled_from([1.0, 0.2, 5.0]))
+    edge_scores = rng.normal(0, scale, (*case.scores.shape, case.n_labels))
     if settings.get("rounded"):
         edge_scores = np.round(edge_scores)
-    edge_scores[case.starts] = rng.uniform(
-        -60, 60, (len(case.starts), case.n_labels, case.n_labels)
-    )
+    shape = len(case.starts), case.n_labels, case.n_labels
+    edge_scores[case.starts] = rng.uniform(-60, 60, shape)
     return replace(case, edge_scores=edge_scores.astype(case.scores.dtype))
 
 
@@ -123,14 +113,11 @@ def random_configurations(
         elif kind in (1, 2) and size > 1:
             sets = [some, *[every] * (size - 2), some]
         elif kind == 3 and found:
-            first, sets = (
-                found[rng.integers(len(found))][0] - start,
-                list(found[rng.integers(len(found))][1]),
-            )
+            first = found[rng.integers(len(found))][0] - start
+            sets = list(found[rng.integers(len(found))][1])
         if 0 <= first and first + len(sets) <= length:
-            found.append(
-                (start + first, tuple(sets), float(rng.choice([0.0, 1.5, *rng.normal(0, 2, 8)])))
-            )
+            weight = float(rng.choice([0.0, 1.5, *rng.normal(0, 2, 8)]))
+            found.append((start + first, tuple(sets), weight))
     return found
 
 
@@ -144,16 +131,9 @@ def random_patterns(
         fresh = tuple(rng.integers(0, n_labels, rng.integers(2, max_length + 1)).tolist())
         known = [*others, *patterns] or [fresh]
         other = known[rng.integers(len(known))]
-        kinds = [
-            fresh,
-            fresh,
-            other,
-            other[1:],
-            other[:-1],
-            other[1:] + fresh[:1],
-            fresh[:1] + other,
-            (fresh[:2] * max_length)[:max_length],
-        ]
+        twice = (fresh[:2] * max_length)[:max_length]
+        kinds = [fresh, fresh, other, other[1:], other[:-1], other[1:] + fresh[:1]]
+        kinds += [fresh[:1] + other, twice]
         pattern = kinds[rng.integers(len(kinds))]
         if 2 <= len(pattern) <= max_length:
             patterns.append(pattern)
@@ -178,18 +158,10 @@ def peaked_case(
     scores[unsure, rng.integers(0, n_labels, len(unsure))] += 12
     patterns = random_patterns(rng, n_labels, n_patterns, 4)
     fired = random_patterns(rng, n_labels, n_tokens // 10, 4)
-    return Case(
-        scores,
-        rng.normal(0, 0.5, (n_labels, n_labels)).astype(np.float32),
-        np.array(lengths, np.int64),
-        tuple(
-            (pattern, weight)
-            for pattern, weight in zip(patterns, rng.uniform(0, 1, n_patterns), strict=True)
-        ),
-        tuple(
-            (int(rng.integers(n_tokens)), pattern, float(rng.uniform(0, 2))) for pattern in fired
-        ),
-    )
+    trans = rng.normal(0, 0.5, (n_labels, n_labels)).astype(np.float32)
+    patterns = tuple(zip(patterns, rng.uniform(0, 1, n_patterns).tolist(), strict=True))
+    fired = [(int(rng.integers(n_tokens)), pattern, float(rng.uniform(0, 2))) for pattern in fired]
+    return Case(scores, trans, np.array(lengths, np.int64), patterns, tuple(fired))
 
 
 def _signs(rng: np.random.Generator, like: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -40,9 +40,8 @@ def plain_reading(tags):
     for i, tag in enumerate(tags):
         letter, _, name = tag.partition("-")
         open_ = begin is not None
-        goes_on = (
-            open_ and letter in "IEL" and letter != "O" and name == tags[i - 1].partition("-")[2]
-        )
+        is_same = name == tags[i - 1].partition("-")[2]
+        goes_on = open_ and letter in "IEL" and letter != "O" and is_same
         if open_ and (tag == "O" or not goes_on):
             spans.append((begin, i, tags[i - 1].partition("-")[2]))
             begin = None
@@ -146,9 +145,8 @@ def test_grammar_permits_the_well_formed_sequences_and_no_others(representation,
         for ids in itertools.product(range(len(tags)), repeat=n):
             pairs = all(rules.pairs[pair] for pair in itertools.pairwise(ids))
             permitted = bool(rules.first[ids[0]] and rules.last[ids[-1]] and pairs)
-            assert permitted == is_well_formed([tags[i] for i in ids], representation), [
-                tags[i] for i in ids
-            ]
+            some = [tags[i] for i in ids]
+            assert permitted == is_well_formed(some, representation), some
 
 
 def test_grammar_of_other_tags():

@@ -11,16 +11,14 @@ TESTS = Path(__file__).parent
 
 
 def text_of(folder, *without):
-    return "\n".join(
-        p.read_text("utf8") for p in sorted(folder.rglob("*.py")) if p.name not in without
-    )
+    paths = [path for path in sorted(folder.rglob("*.py")) if path.name not in without]
+    return "\n".join(path.read_text("utf8") for path in paths)
 
 
 LIBRARY = text_of(PACKAGE, "errors.py")
 SUITE = text_of(TESTS, "test_errors.py")
-CODES = sorted(
-    name for group in (Errors, Warnings) for name in dir(group) if re.fullmatch(r"H[SW]\d{3}", name)
-)
+NAMES = {*dir(Errors), *dir(Warnings)}
+CODES = sorted(name for name in NAMES if re.fullmatch(r"H[SW]\d{3}", name))
 
 
 def groups_of_code(code):
@@ -50,9 +48,8 @@ def test_no_code_is_used_that_does_not_exist():
 def test_messages_begin_with_their_codes_and_are_whole_sentences():
     messages = {code: getattr(groups_of_code(code), code) for code in CODES}
     assert not {code for code, message in messages.items() if not message.startswith(f"[{code}] ")}
-    assert not {
-        code for code, message in messages.items() if not message.rstrip().endswith((".", "]"))
-    }
+    ends = {code: message.rstrip()[-1] for code, message in messages.items()}
+    assert not {code for code, end in ends.items() if end not in ".]"}
 
 
 def test_no_message_is_raised_without_a_code():
@@ -80,5 +77,4 @@ def test_no_message_is_raised_without_a_code():
 
 def test_every_code_has_one_message():
     text = (PACKAGE / "errors.py").read_text("utf8")
-    defined = re.findall(r"^    (H[SW]\d{3}) =", text, flags=re.MULTILINE)
-    assert sorted(defined) == CODES
+    assert sorted(re.findall(r"^    (H[SW]\d{3}) =", text, flags=re.MULTILINE)) == CODES

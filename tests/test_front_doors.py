@@ -6,19 +6,8 @@ import sys
 
 import pytest
 
-ROOMS = [
-    "compaction",
-    "curation",
-    "recipes",
-    "treebanks",
-    "decoders",
-    "features",
-    "inspection",
-    "layers",
-    "learning",
-    "patterns",
-    "segmentation",
-]
+ROOMS = "compaction curation recipes treebanks decoders features inspection".split()
+ROOMS += "layers learning patterns segmentation".split()
 TAGGER = """
 import sys
 import spacy_hoseq.components.tagger
@@ -38,12 +27,10 @@ def test_exported_names_are_there(room):
 
 
 def test_dir_and_help_show_what_is_there():
-    shown = (
-        "import pydoc, spacy_hoseq; print(*dir(spacy_hoseq)); print(pydoc.render_doc(spacy_hoseq))"
-    )
-    output = subprocess.run(
-        [sys.executable, "-c", shown], capture_output=True, text=True, check=True
-    ).stdout
+    shown = "import pydoc, spacy_hoseq; print(*dir(spacy_hoseq)); "
+    shown += "print(pydoc.render_doc(spacy_hoseq))"
+    command = [sys.executable, "-c", shown]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     first, _, others = output.partition("\n")
     assert [
         name for name in first.split() if name == "__version__" or not name.startswith("__")

@@ -1,4 +1,4 @@
-"""What library code never does, and what every file says. How large it is: `python -m tests.statements`.
+"""What library code never does, and what every file says.
 
 Who may import whom stands in test_imports.py.
 """
@@ -23,19 +23,15 @@ def sources() -> list[Source]:
 
 
 def test_one_statement_a_line():
-    packed = [
-        f"{source.name}:{node.lineno}" for source in sources() for node in packed_in(source.tree)
-    ]
+    nodes = [(source.name, node.lineno) for source in sources() for node in packed_in(source.tree)]
+    packed = [f"{name}:{line}" for name, line in nodes]
     assert not packed, "assignments of several values: one a line"
 
 
 def test_library_code_does_not():
     """print outside of the command line, assert, evaluate text, pickle, or add at indices the slow way."""
-    offences = [
-        f"{source.name}:{line}: {what}"
-        for source in sources()
-        for line, what in offences_in(source)
-    ]
+    found = [(source.name, *each) for source in sources() for each in offences_in(source)]
+    offences = [f"{name}:{line}: {what}" for name, line, what in found]
     assert not offences
 
 
@@ -57,17 +53,13 @@ def offences_in(source) -> Iterator[tuple[int, str]]:
 
 
 def test_every_file_says_what_it_is():
-    assert not [
-        source.name
-        for source in sources()
-        if source.text.strip() and not ast.get_docstring(source.tree)
-    ]
+    written = [source for source in sources() if source.text.strip()]
+    assert not [source.name for source in written if not ast.get_docstring(source.tree)]
 
 
 def test_tests_that_are_named_exist():
-    named = [
-        name for source in sources() for name in re.findall(r"\btests/[\w/]+\.py", source.text)
-    ]
+    texts = "\n".join(source.text for source in sources())
+    named = re.findall(r"\btests/[\w/]+\.py", texts)
     assert named and not [name for name in named if not (ROOT / name).exists()]
 
 

@@ -13,9 +13,8 @@ VOCAB = spacy.blank("xx").vocab
 
 @pytest.mark.parametrize("tags", [None, ["A"]])
 def test_nothing_to_score(tags):
-    examples = (
-        [Example(Doc(VOCAB, words=["a"], tags=tags), Doc(VOCAB, words=["a"]))] if tags else []
-    )
+    docs = [Doc(VOCAB, words=["a"], tags=each) for each in (tags, None)]
+    examples = [Example(*docs)] if tags else []
     assert label_score(examples) == {"tag_acc": None}
 
 
@@ -25,6 +24,5 @@ def test_types_of_chunks_are_in_one_order():
     doc.spans["chunks"] = [Span(doc, i, i + 1, f"TYPE-{9 - i}") for i in range(10)]
     scores = chunk_score([Example(doc, doc)])
     assert list(scores["spans_chunks_per_type"]) == [f"TYPE-{i}" for i in range(10)]
-    assert scores == Scorer.score_spans(
-        [Example(doc, doc)], "spans_chunks", getter=lambda doc, _: doc.spans["chunks"]
-    )
+    spans = {"getter": lambda doc, _: doc.spans["chunks"]}
+    assert scores == Scorer.score_spans([Example(doc, doc)], "spans_chunks", **spans)

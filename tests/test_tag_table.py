@@ -25,9 +25,8 @@ def spans_of(chunks):
 @given(tags=SEQUENCES, table=st.permutations(TAGS))
 def test_any_sequence(tags, table):
     ids = np.array([table.index(tag) for tag in tags], np.int32)
-    assert spans_of(TagTable(table).chunks(ids, np.zeros(len(tags), bool))) == spans_of(
-        read_chunks(tags)
-    )
+    found = TagTable(table).chunks(ids, np.zeros(len(tags), bool))
+    assert spans_of(found) == spans_of(read_chunks(tags))
 
 
 def test_a_chunk_does_not_go_on_over_a_cut():
@@ -42,9 +41,8 @@ def test_a_chunk_does_not_go_on_over_a_cut():
 def test_cuts_are_ends_of_sequences(sentences):
     expected, cuts, at = [], [], 0
     for tags in sentences:
-        expected += [
-            (first + at, end + at, name) for first, end, name in spans_of(read_chunks(tags))
-        ]
+        spans = spans_of(read_chunks(tags))
+        expected += [(first + at, end + at, name) for first, end, name in spans]
         cuts += [True] + [False] * (len(tags) - 1)
         at += len(tags)
     ids = np.array([TAGS.index(tag) for tags in sentences for tag in tags], np.intp)
@@ -63,11 +61,8 @@ def test_there_and_back(representation, sizes):
         spans.append((at + gap, at + gap + size, name))
         at += gap + size
     first, end, types = zip(*spans, strict=True) if spans else ((), (), ())
-    tags = write_chunks(
-        Chunks(np.array(first, np.intp), np.array(end, np.intp), list(types)),
-        at + 1,
-        representation,
-    )
+    chunks = Chunks(np.array(first, np.intp), np.array(end, np.intp), list(types))
+    tags = write_chunks(chunks, at + 1, representation)
     names = sorted(set(tags))
     ids = np.array([names.index(tag) for tag in tags])
     assert spans_of(TagTable(names).chunks(ids, np.zeros(len(tags), bool))) == spans

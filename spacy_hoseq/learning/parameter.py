@@ -11,6 +11,7 @@ from .adagrad import Averaging
 from .gradients import CellGradient, Gradient, RowGradient, summed
 from .used_rows import UsedRows, are_used, to_storage
 
+WEIGHTS_PER_STEP = 1 << 22  # updated together, so that what a step makes of them fits in memory
 ROWS_PER_ROUNDING = 1024  # averaged and rounded together: they stay in the processor's cache
 
 
@@ -146,8 +147,7 @@ class Parameter:
         else:
             self._used[index] = True
         values, sums, memory = arrays
-        # (some four million weights at once, so that what a step makes of them fits in memory)
-        n_together = max(1, (1 << 22) // max(1, gradient[:1].size))
+        n_together = max(1, WEIGHTS_PER_STEP // max(1, gradient[:1].size))
         for first in range(0, len(index), n_together):
             part = slice(first, first + n_together)
             at = index[part]

@@ -19,17 +19,8 @@ import typer
 from wasabi import msg
 
 ROOT = Path(__file__).parents[2]
-COPIED = (
-    "spacy_hoseq",
-    "tests",
-    "benchmarks",
-    "experiments",
-    "assets",
-    "configs",
-    "docs",
-    "pyproject.toml",
-    "project.yml",
-)
+COPIED = "spacy_hoseq tests benchmarks experiments assets configs docs".split()
+COPIED += ["pyproject.toml", "project.yml"]
 TIMEOUT = 900  # seconds: a bug that never ends is found, too
 
 
@@ -59,15 +50,14 @@ def main(
             outcomes[number] = outcome_of(MUTANTS[number], copy)
             mutant = MUTANTS[number]
             change = " ".join(mutant.after.split())[:60] or "(nothing)"
-            print(
-                f"{number:3} {outcomes[number]:8} {mutant.path}: {change} ({time.perf_counter() - start:.0f} s)",
-                flush=True,
-            )
+            seconds = time.perf_counter() - start
+            seconds = f"{time.perf_counter() - start:.0f} s"
+            found = f"{number:3} {outcomes[number]:8} {mutant.path}: {change} ({seconds})"
+            print(found, flush=True)
     lost = [number for number, outcome in outcomes.items() if outcome not in ("quick", "all")]
     n_quick = list(outcomes.values()).count("quick")
-    msg.text(
-        f"{len(outcomes) - len(lost)} of {len(outcomes)} are found, {n_quick} by quick tests; not: {lost}"
-    )
+    n = len(outcomes)
+    msg.text(f"{n - len(lost)} of {n} are found, {n_quick} by quick tests; not: {lost}")
     if lost:
         raise SystemExit(1)
 
@@ -102,14 +92,10 @@ def fails(mutant: Mutant, copy: Path, *options: str) -> bool:
     """True if a test of its room fails, or does not end."""
     tests = [f"tests/{name}" for name in mutant.tests.split()]
     try:
-        run = subprocess.run(
-            [sys.executable, "-B", "-m", "pytest", "-n0", "-x", *options, *tests],
-            cwd=copy,
-            env={**os.environ, "PYTHONPATH": str(copy)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=TIMEOUT,
-        )
+        command = [sys.executable, "-B", "-m", "pytest", "-n0", "-x", *options, *tests]
+        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        environment = {**os.environ, "PYTHONPATH": str(copy)}
+        run = subprocess.run(command, cwd=copy, env=environment, timeout=TIMEOUT, **output)
     except subprocess.TimeoutExpired:
         return True
     return run.returncode != 0

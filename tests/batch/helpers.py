@@ -40,11 +40,8 @@ def picky_pipeline(folder: Path) -> Path:
     """A pipeline with a component of another package, and beside it the file with its code. RETURNS its folder."""
     (folder / "code.py").write_text(CODE)
     spacy.blank("xx").to_disk(folder / "model")
-    text = (
-        (folder / "model" / "config.cfg")
-        .read_text()
-        .replace("pipeline = []", 'pipeline = ["picky"]')
-    )
+    text = (folder / "model" / "config.cfg").read_text()
+    text = text.replace("pipeline = []", 'pipeline = ["picky"]')
     text = text.replace("[components]", '[components]\n\n[components.picky]\nfactory = "picky"')
     (folder / "model" / "config.cfg").write_text(text)
     return folder / "model"

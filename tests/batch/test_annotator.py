@@ -20,6 +20,7 @@ from spacy.training import Example
 
 import spacy_hoseq
 
+from ..builders import learn
 from .helpers import TEXTS, english, picky_pipeline
 
 pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
@@ -28,20 +29,7 @@ from spacy_hoseq.batch import Annotator, annotator, pipeline  # noqa: E402
 from spacy_hoseq.batch.columns import row_columns  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
-ALL = (
-    "text",
-    "word",
-    "norm",
-    "tag",
-    "pos",
-    "morph",
-    "lemma",
-    "dep",
-    "head",
-    "prob",
-    "sentences",
-    "spans",
-)
+ALL = "text word norm tag pos morph lemma dep head prob sentences spans".split()
 IN_ANOTHER_PROCESS = """
 import pickle, sys
 import pyarrow as pa
@@ -52,12 +40,8 @@ print([token["tag"] for token in result["tokens"][0].as_py()])
 
 
 def table(texts, ids=None):
-    return pa.table(
-        {
-            "id": pa.array(ids or [f"t{i}" for i in range(len(texts))], pa.string()),
-            "text": pa.array(texts, pa.string()),
-        }
-    )
+    ids = pa.array(ids or [f"t{i}" for i in range(len(texts))], pa.string())
+    return pa.table({"id": ids, "text": pa.array(texts, pa.string())})
 
 
 @pytest.fixture(scope="module")
@@ -67,30 +51,18 @@ def annotate():
 
 def expected(doc, at=lambda i: i):
     """What the columns say, from the Doc: plainly."""
-    tokens = [
-        {
-            "start": at(t.idx),
-            "end": at(t.idx + len(t)),
-            "word": t.text,
-            "tag": t.tag_ or None,
-            "pos": t.pos_ or None,
-        }
-        for t in doc
-    ]
-    sentences = (
-        [{"start": at(s.start_char), "end": at(s.end_char)} for s in doc.sents] if len(doc) else []
-    )
-    spans = [
-        {
-            "start": at(s.start_char),
-            "end": at(s.end_char),
-            "label": s.label_,
-            "prob": float(p),
-            "group": key,
-        }
-        for key, group in [*doc.spans.items(), ("ents", doc.spans["entities"])]
-        for s, p in zip(group, group.attrs["scores"], strict=True)
-    ]
+    tokens = []
+    for t in doc:
+        place = {"start": at(t.idx), "end": at(t.idx + len(t))}
+        tokens.append({**place, "word": t.text, "tag": t.tag_ or None, "pos": t.pos_ or None})
+    sentences = []
+    if len(doc):
+        sentences = [{"start": at(s.start_char), "end": at(s.end_char)} for s in doc.sents]
+    spans = []
+    for key, group in [*doc.spans.items(), ("ents", doc.spans["entities"])]:
+        for s, p in zip(group, group.attrs["scores"], strict=True):
+            place = {"start": at(s.start_char), "end": at(s.end_char)}
+            spans.append({**place, "label": s.label_, "prob": float(p), "group": key})
     return tokens, sentences, spans
 
 
@@ -101,9 +73,8 @@ def rows_of(result):
 def test_columns_say_what_the_docs_say(annotate):
     result = annotate(table(TEXTS))
     assert rows_of(result) == [expected(doc) for doc in english().pipe(TEXTS)]
-    assert result["id"].to_pylist() == [f"t{i}" for i in range(len(TEXTS))] and not any(
-        result["error"].to_pylist()
-    )
+    assert result["id"].to_pylist() == [f"t{i}" for i in range(len(TEXTS))]
+    assert not any(result["error"].to_pylist())
     assert len(result["spans"][0]) >= 3 and len(result["sentences"][0]) == 2
     assert result.schema.equals(annotate.schema, check_metadata=True)
 
@@ -114,22 +85,14 @@ def test_all_fields_of_tokens():
     for row, doc in zip(result, nlp.pipe(TEXTS[:3]), strict=True):
         marginals = doc._.hoseq_marginals["hoseq_tagger"]
         for i, (found, token) in enumerate(zip(row["tokens"], doc, strict=True)):
-            assert (found["word"], found["norm"], found["lemma"]) == (
-                token.text,
-                token.norm_,
-                token.lemma_ or None,
-            )
-            assert (found["head"], found["dep"], found["morph"]) == (
-                token.i,
-                None,
-                str(token.morph) or None,
-            )
+            expected = (token.text, token.norm_, token.lemma_ or None)
+            assert (found["word"], found["norm"], found["lemma"]) == expected
+            expected = (token.i, None, str(token.morph) or None)
+            assert (found["head"], found["dep"], found["morph"]) == expected
             is_space = token.is_space
-            p = (
-                None
-                if is_space
-                else marginals["probabilities"][i, marginals["labels"].index(token.tag_)]
-            )
+            p = None
+            if not is_space:
+                p = marginals["probabilities"][i, marginals["labels"].index(token.tag_)]
             assert found["prob"] == p
     assert min(token["prob"] for token in result[0]["tokens"]) > 0.3
 
@@ -150,9 +113,7 @@ def trained(folder, name, **config):
         reference.set_ents([Span(reference, *entity) for entity in entities])
         reference.spans["names"] = list(reference.ents)
         examples.append(Example(nlp.make_doc(" ".join(words)), reference))
-    nlp.initialize(lambda: examples)
-    for _ in range(3):
-        nlp.update(examples)
+    learn(nlp, examples, 3)
     nlp.to_disk(folder / name)
     return folder / name
 
@@ -177,9 +138,8 @@ def test_probabilities_of_every_component_arrive(tmp_path, name):
 
 def test_any_pipeline_of_spacy(tmp_path):
     nlp = spacy.blank("xx")
-    nlp.add_pipe("entity_ruler").add_patterns(
-        [{"label": "X", "pattern": "old ferry"}, {"label": "Y", "pattern": "day"}]
-    )
+    patterns = [{"label": "X", "pattern": "old ferry"}, {"label": "Y", "pattern": "day"}]
+    nlp.add_pipe("entity_ruler").add_patterns(patterns)
     nlp.to_disk(tmp_path / "model")
     with pytest.raises(ValueError, match=r"\[HS183\].*\(entity_ruler\)"):
         Annotator(tmp_path / "model", outputs=ALL)(table(["The old ferry"]))
@@ -197,24 +157,17 @@ def test_any_pipeline_of_spacy(tmp_path):
 def test_parses_and_groups_of_spans():
     nlp = spacy.blank("xx")
     docs = [nlp("a b c"), nlp(""), nlp("d é f")]
-    docs[0].spans["z"] = [
-        Span(docs[0], 0, 2, "Z"),
-        Span(docs[0], 1, 1, "EMPTY"),
-        Span(docs[0], 1, 3, "Z"),
-    ]
+    places = [(0, 2, "Z"), (1, 1, "EMPTY"), (1, 3, "Z")]
+    docs[0].spans["z"] = [Span(docs[0], *place) for place in places]
     docs[0].spans["a"] = [docs[0][2:3]]
     docs[2].ents = [Span(docs[2], 0, 2, "E"), Span(docs[2], 2, 3, "E")]
     for token, head in zip(docs[2], (1, 1, 1), strict=True):
         token.head, token.dep_, token.lemma_ = docs[2][head], "d", f"l{head}"
         token.set_morph("Number=Sing")
-    outputs = ["head", "dep", "lemma", "morph", "spans", "sentences"]
-    columns = row_columns(docs, outputs)
+    columns = row_columns(docs, ["head", "dep", "lemma", "morph", "spans", "sentences"])
     of_first, of_empty, of_last = columns["spans"].to_pylist()
-    assert [(s["start"], s["end"], s["label"], s["group"]) for s in of_first] == [
-        (4, 5, None, "a"),
-        (0, 3, "Z", "z"),
-        (2, 5, "Z", "z"),
-    ]
+    found = [(s["start"], s["end"], s["label"], s["group"]) for s in of_first]
+    assert found == [(4, 5, None, "a"), (0, 3, "Z", "z"), (2, 5, "Z", "z")]
     assert of_empty == []
     assert [(s["start"], s["end"], s["label"]) for s in of_last] == [(0, 3, "E"), (4, 5, "E")]
     assert [
@@ -225,19 +178,15 @@ def test_parses_and_groups_of_spans():
 
 def test_ids_texts_and_batches_of_other_types(annotate):
     dictionary = pa.array(["It works.", "It works.", None]).dictionary_encode()
-    batch = pa.record_batch({"id": pa.array([7, 8, 9]), "text": dictionary})
-    result = annotate(batch)
+    result = annotate(pa.record_batch({"id": pa.array([7, 8, 9]), "text": dictionary}))
     assert isinstance(result, pa.RecordBatch) and result["id"].type == pa.int64()
     assert result["tokens"][0] == result["tokens"][1] and result["tokens"][2].as_py() is None
     large = annotate(pa.table({"id": ["a"], "text": pa.array(["It works."], pa.large_string())}))
     assert large["tokens"][0] == result["tokens"][0]
     without = Annotator("en", text="body", id=None)
     (row,) = without(pa.table({"body": ["It works."]})).to_pylist()
-    assert (
-        "id" not in row
-        and row["tokens"] == large["tokens"][0].as_py()
-        and "id" not in without.schema.names
-    )
+    assert "id" not in row and "id" not in without.schema.names
+    assert row["tokens"] == large["tokens"][0].as_py()
     assert annotate(table([])).num_rows == 0 and annotate(table([])).schema == annotate.schema
     (empty,) = annotate.stream([pa.RecordBatch.from_pylist([], schema=table(["x"]).schema)])
     assert empty.num_rows == 0 and empty.schema == annotate.schema
@@ -259,16 +208,12 @@ def test_a_row_that_fails_does_not_fail_its_batch(tmp_path):
     annotate = Annotator(picky, code=tmp_path / "code.py", max_length=100)
     result = annotate(table(["one", "stop here", None, "x" * 101, "two"])).to_pylist()
     assert [row["error"] and row["error"].split(":")[0] for row in result][1] == "RuntimeError"
-    assert (
-        "this one not" in result[1]["error"]
-        and "HS164" in result[2]["error"]
-        and "E088" in result[3]["error"]
-    )
+    for i, message in enumerate(("this one not", "HS164", "E088"), start=1):
+        assert message in result[i]["error"]
     for row in result[1:4]:
         assert row["tokens"] is row["sentences"] is row["spans"] is None
-    assert [len(row["tokens"]) for row in (result[0], result[4])] == [1, 1] and result[4][
-        "error"
-    ] is None
+    assert [len(result[i]["tokens"]) for i in (0, 4)] == [1, 1]
+    assert result[4]["error"] is None
 
 
 def test_the_schema_names_the_model(annotate):
@@ -313,11 +258,8 @@ def test_it_does_not_matter_how_rows_are_cut(annotate, monkeypatch):
         assert pa.Table.from_batches(batches).combine_chunks().equals(whole)
     monkeypatch.setattr(annotator, "MAX_CHARACTERS_PER_BATCH", 60)
     monkeypatch.setattr(pipeline, "TOKENS_PER_ZONE", 20)
-    assert (
-        Annotator("en", exclude=["none"])(table(texts))
-        .combine_chunks()
-        .equals(whole.replace_schema_metadata())
-    )
+    without = Annotator("en", exclude=["none"])(table(texts)).combine_chunks()
+    assert without.equals(whole.replace_schema_metadata())
 
 
 @pytest.mark.long
@@ -346,15 +288,12 @@ def test_a_text_that_a_component_drops_is_told(tmp_path):
     spacy.blank("xx").to_disk(tmp_path / "model")
     path = tmp_path / "model" / "config.cfg"
     text = path.read_text().replace("pipeline = []", 'pipeline = ["drops"]')
-    path.write_text(
-        text.replace("[components]", '[components]\n\n[components.drops]\nfactory = "drops"')
-    )
-    rows = Annotator(tmp_path / "model", code=tmp_path / "code.py")(
-        table(["a", "drop", "b"])
-    ).to_pylist()
-    assert [row["tokens"] is None for row in rows] == [False, True, False] and "HS175" in rows[1][
-        "error"
-    ]
+    drops = '[components]\n\n[components.drops]\nfactory = "drops"'
+    path.write_text(text.replace("[components]", drops))
+    annotate = Annotator(tmp_path / "model", code=tmp_path / "code.py")
+    rows = annotate(table(["a", "drop", "b"])).to_pylist()
+    assert [row["tokens"] is None for row in rows] == [False, True, False]
+    assert "HS175" in rows[1]["error"]
 
 
 def test_words_are_forgotten_after_those_of_the_beginning(monkeypatch):
@@ -382,14 +321,12 @@ def test_components_of_others_between_ours_and_disabled_ones(tmp_path, annotate)
     nlp.add_pipe("merge_noun_chunks", name="unused")
     nlp.disable_pipe("unused")
     nlp.to_disk(tmp_path / "model")
-    result = Annotator(
-        tmp_path / "model", outputs=["word", "tag", "pos", "sentences", "spans", "prob"]
-    )(table(TEXTS))
+    outputs = ["word", "tag", "pos", "sentences", "spans", "prob"]
+    result = Annotator(tmp_path / "model", outputs=outputs)(table(TEXTS))
     plain = annotate(table(TEXTS))
     assert result["spans"].equals(plain["spans"]) and result["sentences"].equals(plain["sentences"])
-    for row, expected in zip(
-        result["tokens"].to_pylist(), plain["tokens"].to_pylist(), strict=True
-    ):
+    tokens = [each["tokens"].to_pylist() for each in (result, plain)]
+    for row, expected in zip(*tokens, strict=True):
         assert [{k: v for k, v in token.items() if k != "prob"} for token in row] == expected
 
 

@@ -30,9 +30,8 @@ def annotated(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def run(engine):
-        code = re.search(
-            rf"^{engine}.*\n\n((?:    .*\n|\n)+)", PAGE.read_text(), flags=re.MULTILINE
-        )[1]
+        pattern = rf"^{engine}.*\n\n((?:    .*\n|\n)+)"
+        code = re.search(pattern, PAGE.read_text(), flags=re.MULTILINE)[1]
         exec(compile(textwrap.dedent(code), engine, "exec"), {})
         files = (tmp_path / "annotated").rglob("*.parquet")
         return pa.concat_tables([pq.read_table(path) for path in files]).sort_by("id"), table
@@ -102,7 +101,5 @@ def test_frame_of_pandas():
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = pandas.DataFrame({"id": ["a", "b"], "text": TEXTS[:2]})
     result = Annotator("en")(pa.Table.from_pandas(frame)).to_pandas()
-    assert [len(tokens) for tokens in result["tokens"]] == [10, 0] and list(result["id"]) == [
-        "a",
-        "b",
-    ]
+    assert [len(tokens) for tokens in result["tokens"]] == [10, 0]
+    assert list(result["id"]) == ["a", "b"]

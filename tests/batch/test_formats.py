@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+import itertools
 import json
 
 import pytest
@@ -90,16 +91,16 @@ def test_json_of_all_that_may_stand_in_a_column():
     table = pa.Table.from_pylist(rows, schema=schema)
     for part, expected in ((table, rows), (table.slice(1), rows[1:])):
         lines = [json.loads(line) for line in json_lines_bytes(part).decode().splitlines()]
-        assert [
-            {**line, "f": pytest.approx(line["f"])} if line["f"] else line for line in lines
-        ] == expected
+        lines = [
+            line | {"f": pytest.approx(line["f"]) if line["f"] else line["f"]} for line in lines
+        ]
+        assert lines == expected
     assert json_lines_bytes(table.slice(0, 0)) == b""
 
 
 def test_docs_come_back_whole(annotate, docs):
-    found = list(
-        DocBin().from_bytes(done(annotate, "spacy").data).get_docs(spacy.blank("xx").vocab)
-    )
+    data = DocBin().from_bytes(done(annotate, "spacy").data)
+    found = list(data.get_docs(spacy.blank("xx").vocab))
     assert [doc.user_data["id"] for doc in found] == IDS
     for doc, expected in zip(found, docs, strict=True):
         assert [(t.text, t.tag_, t.pos_, t.is_sent_start) for t in doc] == [
@@ -158,10 +159,8 @@ def test_conllu_is_read_by_spacy(annotate, docs):
 def test_spans_that_begin_with_white_space_begin_with_a_word(write):
     doc = Doc(spacy.blank("xx").vocab, words=["\n", "New", "York", "is", "big"])
     doc.set_ents([Span(doc, 0, 3, "LOC")])
-    tags = [
-        line.split("\t")[-1].partition("NER=")[2] or line.split("\t")[-1]
-        for line in write(doc, "x").splitlines()
-    ]
+    columns = [line.split("\t")[-1] for line in write(doc, "x").splitlines()]
+    tags = [column.partition("NER=")[2] or column for column in columns]
     tags = [tag.split("|")[0] for tag in tags if tag.startswith(("B-", "I-"))]
     assert tags == ["B-LOC", "I-LOC"]
 
@@ -182,19 +181,14 @@ def test_what_fails_is_told_and_nothing_else_lost(annotate, tmp_path):
     for form in ("parquet", "spacy", "jsonl", "conllu"):
         result = done(annotate, form, texts, [problem])
         errors = result.entry["errors"]
-        assert [error["id"] for error in errors] == [
-            f"{(tmp_path / 'in.txt').as_posix()}:7",
-            "t1",
-            "t2",
-        ]
+        path = (tmp_path / "in.txt").as_posix()
+        assert [error["id"] for error in errors] == [f"{path}:7", "t1", "t2"]
         assert errors[0]["error"].startswith("[HS172]") and "HS164" in errors[1]["error"]
         assert {error["part"] for error in errors} == {3}
         assert (result.entry["rows"], result.entry["tokens"]) == (4, 2)
     data = done(annotate, "spacy", texts).data
-    assert [doc.text for doc in DocBin().from_bytes(data).get_docs(spacy.blank("xx").vocab)] == [
-        "one",
-        "two",
-    ]
+    docs = DocBin().from_bytes(data).get_docs(spacy.blank("xx").vocab)
+    assert [doc.text for doc in docs] == ["one", "two"]
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl", "spacy", "conllu", "csv"])
@@ -246,10 +240,7 @@ def test_tables_as_text(form, delimiter):
     with_words = Annotator("en", outputs=["word", "tag", "sentences", "spans", "prob"], flat=True)
     text = done(with_words, form, [*TEXTS, 'a "b", c\td\ne']).data.decode()
     header, *rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    assert (
-        header[:7] == ["id", "sentence", "token", "start", "end", "word", "tag"]
-        and header[7] == "tag_prob"
-    )
+    assert header[:8] == "id sentence token start end word tag tag_prob".split()
     words = [token.text for doc in english().pipe([*TEXTS, 'a "b", c\td\ne']) for token in doc]
     assert [row[5] for row in rows] == words
     assert all(0 < float(row[7]) <= 1 for row in rows if row[5].strip())
@@ -294,9 +285,8 @@ def merged(nlp):
     @spacy.Language.component("tests_hoseq_chunks")
     def chunks(doc):
         doc.spans["chunks"] = [Span(doc, i, i + 1, f"C{i}") for i in range(len(doc))]
-        doc.spans["wide"] = (
-            [Span(doc, 0, 3, "W"), Span(doc, 3, len(doc), "V")] if len(doc) > 3 else []
-        )
+        places = [(0, 3, "W"), (3, len(doc), "V")] if len(doc) > 3 else []
+        doc.spans["wide"] = [Span(doc, *place) for place in places]
         return doc
 
     @spacy.Language.component("tests_hoseq_splits")
@@ -318,15 +308,11 @@ def test_spans_are_found_by_their_characters(tmp_path):
     text = "The old ferry cannot swim"
     (row,) = annotate(pa.table({"id": [1], "text": [text]})).to_pylist()
     assert [token["word"] for token in row["tokens"]] == ["The", "old ferry", "can", "not", "swim"]
-    found = [
-        (text[span["start"] : span["end"]], span["label"], span["group"]) for span in row["spans"]
-    ]
-    assert found == [
-        *((word, f"C{i}", "chunks") for i, word in enumerate(text.split())),
-        ("The old ferry", "W", "wide"),
-        ("cannot swim", "V", "wide"),
-        ("old ferry", "X", "ents"),
-    ]
+    keys = [(slice(span["start"], span["end"]), span) for span in row["spans"]]
+    found = [(text[place], span["label"], span["group"]) for place, span in keys]
+    expected = [(word, f"C{i}", "chunks") for i, word in enumerate(text.split())]
+    expected += [("The old ferry", "W", "wide"), ("cannot swim", "V", "wide")]
+    assert found == [*expected, ("old ferry", "X", "ents")]
 
 
 @pytest.mark.parametrize("form", ["conllu", "spacy", "csv"])
@@ -334,9 +320,8 @@ def test_spans_at_no_words_are_an_error_of_their_own(tmp_path, form):
     annotate = Annotator(model_of(tmp_path, merged), outputs=["word", "spans"], flat=form == "csv")
     result = done(annotate, form, ["It cannot swim", "The old ferry sinks", "Old it is"])
     (error,) = result.entry["errors"]
-    assert (
-        error["id"] == "t1" and "[HS171]" in error["error"] and "'old' of chunks" in error["error"]
-    )
+    assert error["id"] == "t1"
+    assert "[HS171]" in error["error"] and "'old' of chunks" in error["error"]
     if form == "csv":
         rows = list(csv.DictReader(io.StringIO(result.data.decode(), newline="")))
         assert [row["word"] for row in rows] == "It can not swim Old it is".split()
@@ -365,11 +350,9 @@ def any_docs(draw):
     bounds = [0, *sorted(draw(st.sets(st.integers(1, n), max_size=3))), n]
     sentence = [sum(starts[: i + 1]) for i in range(n)]
     for key in ("chunks", "ents"):
-        spans = [
-            Span(doc, a, b, draw(STRINGS))
-            for a, b in zip(bounds, bounds[1:], strict=False)
-            if a < b and sentence[a] == sentence[b - 1] and draw(st.booleans())
-        ]
+        pairs = [pair for pair in itertools.pairwise(bounds) if pair[0] < pair[1]]
+        whole = [(a, b) for a, b in pairs if sentence[a] == sentence[b - 1]]
+        spans = [Span(doc, a, b, draw(STRINGS)) for a, b in whole if draw(st.booleans())]
         if key == "chunks":
             doc.spans["chunks"] = spans
         else:
@@ -399,9 +382,8 @@ def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
         return
     path = tmp_path_factory.mktemp("docs") / f"a.{form}"
     path.write_text(text, encoding="utf8", newline="")
-    sentences = list(
-        read(path, Settings(word_column=1, tag_column=2, chunk_column=3, entity_column=4))
-    )
+    columns = dict(word_column=1, tag_column=2, chunk_column=3, entity_column=4)
+    sentences = list(read(path, Settings(**columns)))
     if not text.strip() or not any(not token.is_space for token in doc):
         return
     found = sentences_to_doc(VOCAB, sentences, "")
@@ -410,9 +392,9 @@ def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
         words = [(word, tag or "_") for word, tag in words]
     else:
         assert found.text == doc.text
-        assert [t.lemma_ for t in found if not t.is_space] == [
-            t.lemma_ or "_" * (t.text == "_") for t in doc if not t.is_space
-        ]
+        words = [token for token in doc if not token.is_space]
+        lemmas = [token.lemma_ for token in found if not token.is_space]
+        assert lemmas == [token.lemma_ or "_" * (token.text == "_") for token in words]
     assert content(found) == (words, spans)
 
 

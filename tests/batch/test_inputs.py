@@ -37,9 +37,8 @@ def rows(path, reading=PLAIN):
 
 
 def texts(path, reading=PLAIN):
-    return [
-        (row.id.rpartition("/")[2], row.text) for row in rows(path, reading) if isinstance(row, Row)
-    ]
+    read = [row for row in rows(path, reading) if isinstance(row, Row)]
+    return [(row.id.rpartition("/")[2], row.text) for row in read]
 
 
 def problems(path, reading=PLAIN):
@@ -54,13 +53,10 @@ def test_text_files_have_a_text_in_each_line_or_are_one(tmp_path):
     path.write_bytes(b" \n\n  Dogs bark. \r\n")
     assert texts(path, InputOptions(whole=True)) == [("a.txt", " \n\n  Dogs bark. ")]
     path.write_bytes(b"good\nb\xffd\nlast")
-    assert texts(path) == [("a.txt:1", "good"), ("a.txt:3", "last")] and problems(path) == [
-        (2, "the byte 0xFF")
-    ]
-    assert (
-        not texts(path, InputOptions(whole=True))
-        and len(problems(path, InputOptions(whole=True))) == 1
-    )
+    assert texts(path) == [("a.txt:1", "good"), ("a.txt:3", "last")]
+    assert problems(path) == [(2, "the byte 0xFF")]
+    whole = InputOptions(whole=True)
+    assert not texts(path, whole) and len(problems(path, whole)) == 1
     (tmp_path / "notes").write_text("any other file\n")
     assert texts(tmp_path / "notes") == [("notes:1", "any other file")]
 
@@ -73,8 +69,7 @@ def test_packed_files(tmp_path):
     for name in ("a.jsonl.gz", "a.jsonl.zst"):
         path = tmp_path / name
         assert [text for _, text in texts(path)] == ["one", "two"] * 500
-        whole = path.read_bytes()
-        path.write_bytes(whole[:-7])
+        path.write_bytes(path.read_bytes()[:-7])
         assert len(problems(path)) == 1, "truncated"
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(data) + bytes(512))
     assert len(texts(tmp_path / "a.jsonl.gz")) == 1000, "padded, as on a tape"
@@ -83,10 +78,8 @@ def test_packed_files(tmp_path):
 
 def test_json_lines(tmp_path):
     path = tmp_path / "a.jsonl"
-    good, bad = (
-        b'{"text": "A b.", "id": 7}\n\n',
-        b'{"body": "x"}\n{"text": 1}\n[]\n{"te\n{"text": "\xff"}\n',
-    )
+    good = b'{"text": "A b.", "id": 7}\n\n'
+    bad = b'{"body": "x"}\n{"text": 1}\n[]\n{"te\n{"text": "\xff"}\n'
     path.write_bytes(good + bad + b'{"text": ""}\n')
     assert texts(path) == [("7", "A b."), ("a.jsonl:8", "")]
     assert [line for line, _ in problems(path)] == [3, 4, 5, 6, 7]
@@ -100,15 +93,11 @@ def test_tables_of_text(tmp_path):
     path.write_bytes('id,text\nx,"a ""b""\nc"\ny,"d, é"\n\nz\nw,e\n'.encode())
     assert texts(path) == [("x", 'a "b"\nc'), ("y", "d, é"), ("w", "e")]
     assert [actual for _, actual in problems(path)] == ["1 cells"]
-    assert problems(path, InputOptions("body")) == [
-        (0, '"body" is not once among the columns id, text')
-    ]
+    expected = [(0, '"body" is not once among the columns id, text')]
+    assert problems(path, InputOptions("body")) == expected
     (tmp_path / "b.tsv").write_bytes(b"n\ttext\n1\tone\n\xff\t\n2\ttwo\n")
-    assert [text for _, text in texts(tmp_path / "b.tsv", InputOptions(id="n"))] == [
-        "one",
-        "",
-        "two",
-    ]
+    found = texts(tmp_path / "b.tsv", InputOptions(id="n"))
+    assert [text for _, text in found] == ["one", "", "two"]
     assert texts(tmp_path / "b.tsv")[1] == ("b.tsv:3", "")
     path.write_text('text\n"a"b\nlast\n"never ends')
     assert [text for _, text in texts(path)] == ["last"] and len(problems(path)) == 2
@@ -165,14 +154,8 @@ def test_tables_that_are_well_formed_come_back(tmp_path_factory, cells, ending):
 
 
 def test_ids_arrive_as_they_were(tmp_path):
-    written = [
-        "12345678901234567890123456789",
-        "1.5",
-        '["a", 1, [2.5]]',
-        '{"k": null}',
-        "true",
-        '"x y"',
-    ]
+    written = ["12345678901234567890123456789", "1.5", '["a", 1, [2.5]]']
+    written += ['{"k": null}', "true", '"x y"']
     path = tmp_path / "a.jsonl"
     path.write_text("".join(f'{{"text": "t", "id": {value}}}\n' for value in written))
     assert [name for name, _ in texts(path)] == [*written[:-1], "x y"] and not problems(path)
@@ -188,17 +171,14 @@ def test_ids_arrive_as_they_were(tmp_path):
 
 def test_parquet(tmp_path):
     path = tmp_path / "a.parquet"
-    pq.write_table(
-        pa.table({"id": [5, 6, None], "text": ["a", None, "c"], "more": [0, 0, 0]}), path
-    )
+    columns = {"id": [5, 6, None], "text": ["a", None, "c"], "more": [0, 0, 0]}
+    pq.write_table(pa.table(columns), path)
     assert texts(path) == [("5", "a"), ("6", None), ("a.parquet:3", "c")]
-    assert problems(path, InputOptions("body")) == [
-        (0, '"body" is not once among the columns id, text, more')
-    ]
+    expected = [(0, '"body" is not once among the columns id, text, more')]
+    assert problems(path, InputOptions("body")) == expected
     assert problems(path, InputOptions("more")) == [(0, 'the column "more" has the type int64')]
-    pq.write_table(
-        pa.table({"text": pa.array(["a", "a"]).dictionary_encode()}), tmp_path / "b.parquet"
-    )
+    column = pa.array(["a", "a"]).dictionary_encode()
+    pq.write_table(pa.table({"text": column}), tmp_path / "b.parquet")
     assert texts(tmp_path / "b.parquet") == [("b.parquet:1", "a"), ("b.parquet:2", "a")]
     for size in (0, 30, path.stat().st_size - 3):
         path.write_bytes(path.read_bytes()[:size])
@@ -220,9 +200,8 @@ def test_a_string_of_parquet_that_is_no_utf_8(tmp_path, kind):
 def test_columns_of_any_type(tmp_path):
     path = tmp_path / "a.parquet"
     for kind in STRINGS:
-        pq.write_table(
-            pa.table({"id": pa.array([1], pa.timestamp("ns")), "text": pa.array(["a"], kind)}), path
-        )
+        columns = {"id": pa.array([1], pa.timestamp("ns")), "text": pa.array(["a"], kind)}
+        pq.write_table(pa.table(columns), path)
         assert texts(path) == [("1970-01-01 00:00:00.000000001", "a")]
     pq.write_table(pa.table([["x"], ["y"], ["a"]], names=["id", "id", "text"]), path)
     assert not texts(path) and [line for line, _ in problems(path)] == [0]
@@ -252,9 +231,8 @@ def test_docs_and_treebanks(tmp_path):
     line = "1\tDogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\tSpaceAfter=No\n2\t.\t.\tPUNCT\t.\t_\t1\tpunct\t_\t_\n\n"
     (tmp_path / "c.conllu").write_text(line * 2)
     read = [Doc(nlp.vocab).from_bytes(row.text) for row in rows(tmp_path / "c.conllu")]
-    assert [[(t.text, t.lemma_) for t in doc] for doc in read] == [
-        [("Dogs", "dog"), (".", ".")]
-    ] * 2
+    found = [[(token.text, token.lemma_) for token in doc] for doc in read]
+    assert found == [[("Dogs", "dog"), (".", ".")]] * 2
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "a.txt.gz"])
@@ -279,14 +257,8 @@ def test_standard_input(monkeypatch):
 
 
 def test_files_folders_and_globs_in_order(tmp_path):
-    for name in (
-        "in/b10.txt",
-        "in/b9.txt",
-        "in/.hidden.txt",
-        "in/deep/a.jsonl.gz",
-        "in/x.pdf",
-        "out/parts/0.jsonl",
-    ):
+    made = "b10.txt b9.txt .hidden.txt deep/a.jsonl.gz x.pdf".split()
+    for name in (*(f"in/{name}" for name in made), "out/parts/0.jsonl"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
 
@@ -296,9 +268,8 @@ def test_files_folders_and_globs_in_order(tmp_path):
 
     assert names("in") == ["in/b9.txt", "in/b10.txt", "in/deep/a.jsonl.gz"]
     assert names("in/*.txt", "in/b9.txt", "in/x.pdf") == ["in/b10.txt", "in/b9.txt", "in/x.pdf"]
-    assert names("in/**/*.gz") == ["in/deep/a.jsonl.gz"] and input_files(
-        ["-"], None, Account()
-    ) == {"-": Path("-")}
+    assert names("in/**/*.gz") == ["in/deep/a.jsonl.gz"]
+    assert input_files(["-"], None, Account()) == {"-": Path("-")}
     assert names(".", output=tmp_path / "out") == ["in/b9.txt", "in/b10.txt", "in/deep/a.jsonl.gz"]
     for inside in ("out", "out/parts/0.jsonl", "out/parts"):
         with pytest.raises(ValueError, match="HS167"):
@@ -313,27 +284,20 @@ def test_files_folders_and_globs_in_order(tmp_path):
 
 def test_parts_end_where_the_input_says(tmp_path, monkeypatch):
     lines, last = tmp_path / "a.jsonl", tmp_path / "c.txt"
-    srsly.write_jsonl(
-        lines, [{"text": text} for text in ("one", "two", "x" * 30, "y" * 9, "z" * 9)] + [{}]
-    )
+    rows = [{"text": text} for text in ("one", "two", "x" * 30, "y" * 9, "z" * 9)]
+    srsly.write_jsonl(lines, [*rows, {}])
     last.write_text("one\ntwo\n")
     monkeypatch.setattr(inputs, "MIN_CHARACTERS_PER_PART", 120)
     files = {path.name: path for path in (lines, last)}
     parts = list(parts_of(files, InputOptions(part_size=2), Account()))
-    assert [texts_in(part) for part in parts] == [
-        ["one", "two"],
-        ["x" * 30],
-        ["y" * 9, "z" * 9],
-        ["one", "two"],
-    ]
+    expected = [["one", "two"], ["x" * 30], ["y" * 9, "z" * 9], ["one", "two"]]
+    assert [texts_in(part) for part in parts] == expected
     assert [(part.number, len(part.problems)) for part in parts] == [(0, 0), (1, 0), (2, 1), (3, 0)]
     total = sum(path.stat().st_size for path in (lines, last))
-    assert parts[-1].position == total and [p.position for p in parts] == sorted(
-        p.position for p in parts
-    )
-    assert [texts_in(part) for part in parts_of({}, PLAIN, Account())] == [[]], (
-        "a job without texts is a job"
-    )
+    positions = [part.position for part in parts]
+    assert positions[-1] == total and positions == sorted(positions)
+    # a job without texts is a job
+    assert [texts_in(part) for part in parts_of({}, PLAIN, Account())] == [[]]
 
 
 def texts_in(part):
@@ -346,16 +310,12 @@ def test_the_first_parts_are_small(tmp_path):
     path.write_text("".join(f"{i:0100}\n" for i in range(10_000)))
 
     def sizes(most):
-        return [
-            len(part.rows)
-            for part in parts_of({"a": path}, InputOptions(part_size=most), Account())
-        ]
+        options = InputOptions(part_size=most)
+        return [len(part.rows) for part in parts_of({"a": path}, options, Account())]
 
-    assert (
-        sizes(1000)[:20] == [MIN_CHARACTERS_PER_PART // 150] * 20
-        and max(sizes(1000)) < 320
-        and sum(sizes(1000)) == 10_000
-    )
+    found = sizes(1000)
+    assert found[:20] == [MIN_CHARACTERS_PER_PART // 150] * 20
+    assert max(found) < 320 and sum(found) == 10_000
     assert sizes(100) == [100] * 100
 
 

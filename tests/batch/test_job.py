@@ -33,9 +33,8 @@ def annotator(tmp_path_factory):
     nlp = spacy.blank("xx")
     nlp.add_pipe("sentencizer")
     nlp.to_disk(tmp_path_factory.mktemp("pipeline") / "model")
-    return Annotator(
-        tmp_path_factory.getbasetemp() / "pipeline0" / "model", outputs=["text", "sentences"]
-    )
+    model = tmp_path_factory.getbasetemp() / "pipeline0" / "model"
+    return Annotator(model, outputs=["text", "sentences"])
 
 
 @pytest.fixture
@@ -63,9 +62,8 @@ def files(path):
 
 def state_of(path):
     """Whether the job is finished, as its last line says."""
-    return json.loads((path / "parts.jsonl").read_bytes().splitlines()[-1]).get(
-        "state", "unfinished"
-    )
+    last = (path / "parts.jsonl").read_bytes().splitlines()[-1]
+    return json.loads(last).get("state", "unfinished")
 
 
 def number_of(done):
@@ -99,20 +97,16 @@ def test_a_job_is_gone_on_with_where_it_stopped(job, tmp_path, n_process):
             tell=lambda done, told=told: told.append(number_of(done)),
             n_process=n_process,
         )
-        assert told == list(range(after, 5)) and files(tmp_path / "out") == files(
-            tmp_path / "whole"
-        )
+        assert told == list(range(after, 5))
+        assert files(tmp_path / "out") == files(tmp_path / "whole")
         shutil.rmtree(tmp_path / "out")
     before = files(tmp_path / "whole")
     run(job(tmp_path / "whole"), tell=lambda done: pytest.fail("nothing is left to do"))
     assert files(tmp_path / "whole") == before
     errors = list(srsly.read_jsonl(tmp_path / "whole" / "errors.jsonl"))
     assert [error["id"].rpartition(":")[2] for error in errors] == ["1", "7"]
-    rows = [
-        row
-        for path in sorted((tmp_path / "whole" / "parts").iterdir())
-        for row in srsly.read_jsonl(path)
-    ]
+    paths = sorted((tmp_path / "whole" / "parts").iterdir())
+    rows = [row for path in paths for row in srsly.read_jsonl(path)]
     assert [row["text"] for row in rows] == [f"Text {i}. More of it." for i in range(N) if i % 6]
 
 
@@ -267,9 +261,8 @@ def test_what_was_changed_since_is_noticed(job, tmp_path, name, is_finished):
 def test_two_runs_at_once(job, tmp_path):
     pytest.importorskip("fcntl", reason="on Windows nobody is told")
     lock = "fcntl.lockf(file, fcntl.LOCK_EX)"
-    code = (
-        f"import fcntl, sys; file = open(sys.argv[1], 'ab'); {lock}; print(1, flush=True); input()"
-    )
+    lines = "import fcntl, sys; file = open(sys.argv[1], 'ab')"
+    code = f"{lines}; {lock}; print(1, flush=True); input()"
     stopped(job(tmp_path / "out"))
     command = [sys.executable, "-c", code, str(tmp_path / "out" / "parts.jsonl")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
@@ -285,13 +278,8 @@ def test_formats_that_are_no_tables_or_no_stream(job, tmp_path, annotator):
     flat = Annotator(annotator.pipeline, flat=True)
     for form in ("spacy", "conllu"):
         with pytest.raises(ValueError, match=f"HS179.*{form}"):
-            Job(
-                flat,
-                [str(tmp_path / "in.jsonl")],
-                None if form != "spacy" else tmp_path,
-                form,
-                InputOptions(),
-            )
+            paths, folder = [str(tmp_path / "in.jsonl")], tmp_path if form == "spacy" else None
+            Job(flat, paths, folder, form, InputOptions())
     for form in ("parquet", "csv", "spacy"):
         with pytest.raises(ValueError, match=f"HS174.*--format {form}"):
             job(None, form=form)
@@ -385,9 +373,8 @@ def test_inputs_that_are_no_files(job, tmp_path, monkeypatch):
         with pytest.raises(ValueError, match=r"\[HS074\].*neither a file nor a folder"):
             job(tmp_path / "out", inputs=[name])
     os.mkfifo(tmp_path / "pipe.jsonl")
-    filled = threading.Thread(
-        target=(tmp_path / "pipe.jsonl").write_text, args=['{"text": "One."}\n' * 5]
-    )
+    write, line = (tmp_path / "pipe.jsonl").write_text, '{"text": "One."}\n'
+    filled = threading.Thread(target=write, args=[line * 5])
     filled.start()
     assert run(job(tmp_path / "out", inputs=["pipe.jsonl"]))["rows"] == 5
     filled.join()

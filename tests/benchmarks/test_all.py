@@ -14,9 +14,8 @@ MARKED = r"<!-- begin (.+?) -->\n(.*?)\n?<!-- end \1 -->"
 def marked():
     """(name, text) of all tables between marks."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [
-        found for page in pages for found in re.findall(MARKED, page.read_text("utf8"), re.DOTALL)
-    ]
+    texts = [page.read_text("utf8") for page in pages]
+    return [found for text in texts for found in re.findall(MARKED, text, re.DOTALL)]
 
 
 def test_every_table_has_its_step(benchmarks):
@@ -24,10 +23,8 @@ def test_every_table_has_its_step(benchmarks):
     said = benchmarks("page").SAID
     names = {name for name, _ in marked()}
     assert len(names) > 25 and names == set(said)
-    assert all(
-        set(each) == {"recipe", "settings", "text", "docs"} and all(each.values())
-        for each in said.values()
-    )
+    for each in said.values():
+        assert set(each) == {"recipe", "settings", "text", "docs"} and all(each.values())
 
 
 def test_commands_exist(benchmarks):
@@ -40,9 +37,8 @@ def test_commands_exist(benchmarks):
             if module.startswith("benchmarks."):
                 source = (ROOT / f"{module.replace('.', '/')}.py").read_text("utf8")
                 options = re.findall(r"--([a-z-]+)", command)
-                assert all(
-                    re.search(rf"\b{option.replace('-', '_')}: ", source) for option in options
-                ), command
+                names = [option.replace("-", "_") for option in options]
+                assert all(re.search(rf"\b{name}: ", source) for name in names), command
             elif words[:2] == ["project", "run"]:
                 folder = ROOT / (words[3] if len(words) > 3 else ".")
                 project = srsly.read_yaml(folder / "project.yml")
@@ -62,13 +58,10 @@ def test_goes_on_where_it_stopped(benchmarks, tmp_path, monkeypatch):
     module, page = benchmarks("all"), benchmarks("page")
     fails = tmp_path / "fails"
     fails.touch()
-    program = (
-        f'import pathlib, sys; print(1); sys.exit(pathlib.Path("{fails.as_posix()}").exists())'
-    )
-    steps = {
-        "one": page.Step(["python -c 'print(1)'"]),
-        "two": page.Step([f"python -c '{program}'"]),
-    }
+    path = fails.as_posix()
+    program = f'import pathlib, sys; print(1); sys.exit(pathlib.Path("{path}").exists())'
+    lines = {"one": "print(1)", "two": program}
+    steps = {name: page.Step([f"python -c '{line}'"]) for name, line in lines.items()}
     monkeypatch.setattr(module, "STEPS", steps)
     monkeypatch.setattr(module, "is_changed", lambda: False)
     with pytest.raises(SystemExit):

@@ -6,11 +6,8 @@ import pytest
 
 from ..repository import ROOT
 
-MODULES = [
-    ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for path in sorted((ROOT / "benchmarks").rglob("*.py"))
-    if not path.name.startswith("__")
-]
+FILES = [path.relative_to(ROOT) for path in sorted((ROOT / "benchmarks").rglob("[!_]*.py"))]
+MODULES = [".".join(path.with_suffix("").parts) for path in FILES]
 
 
 @pytest.mark.parametrize("name", MODULES)

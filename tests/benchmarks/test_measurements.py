@@ -18,10 +18,8 @@ def conll(folder, n, dev=0):
 
 
 def words_of(folder):
-    docs = {
-        part: DocBin().from_disk(folder / f"{part}.spacy").get_docs(Vocab())
-        for part in ("train", "dev", "test")
-    }
+    files = {part: folder / f"{part}.spacy" for part in ("train", "dev", "test")}
+    docs = {part: DocBin().from_disk(file).get_docs(Vocab()) for part, file in files.items()}
     return {part: {token.text for doc in found for token in doc} for part, found in docs.items()}
 
 
@@ -36,10 +34,9 @@ def test_parts_have_nothing_in_common(benchmarks, tmp_path, dev, sizes):
 
 def test_texts_of_a_treebank(benchmarks, tmp_path):
     path = tmp_path / "a.conllu"
-    path.write_text(
-        "1\tI\tI\tPRON\t_\t_\t0\troot\t_\tSpaceAfter=No\n2\t.\t.\tPUNCT\t_\t_\t1\tpunct\t_\t_\n\n"
-        * 3
-    )
+    rows = "1\tI\tI\tPRON\t_\t_\t0\troot\t_\tSpaceAfter=No\n"
+    rows += "2\t.\t.\tPUNCT\t_\t_\t1\tpunct\t_\t_\n\n"
+    path.write_text(rows * 3)
     texts_of = benchmarks("corpora").texts_of
     assert texts_of(path, "en", 2) == ["I. I.", "I."] and texts_of(path, "zh") == ["I."] * 3
 
@@ -54,11 +51,8 @@ def test_rows_are_different_trainings(benchmarks):
 def test_settings_of_all_rows(benchmarks):
     """Each changes what it says, and the config is one that spaCy takes."""
     recipes = benchmarks("recipes")
-    runs = {
-        (run.of.lang, run.name): run
-        for table in recipes.TABLES.values()
-        for run in recipes.runs_of(table)
-    }
+    every = [run for table in recipes.TABLES.values() for run in recipes.runs_of(table)]
+    runs = {(run.of.lang, run.name): run for run in every}
     for run in runs.values():
         config = Config().from_str(recipe(run.system["recipe"], run.of.lang), interpolate=False)
         before = config.to_str()
@@ -100,9 +94,8 @@ def test_rows_beside_the_first(benchmarks):
 @pytest.mark.long
 def test_a_system_that_needs_no_training(benchmarks, tmp_path):
     tagging = benchmarks("tagging")
-    tagging.divide(
-        tagging.CONLL, conll(tmp_path, 0) and with_chunks(tmp_path), 0, tmp_path / "corpus"
-    )
+    folder = conll(tmp_path, 0) and with_chunks(tmp_path)
+    tagging.divide(tagging.CONLL, folder, 0, tmp_path / "corpus")
     tagging.train(tagging.TOKENIZER, tmp_path)
     row = tagging.measure(tagging.TOKENIZER, tmp_path)
     assert row["words"] == 3 and row["new"] > 0 and row["ready"] is None
@@ -112,9 +105,8 @@ def test_a_system_that_needs_no_training(benchmarks, tmp_path):
 
 def with_chunks(folder):
     (folder / "conll2000").mkdir()
-    (folder / "conll2000" / "train.txt").write_text(
-        "the DT B-NP\ndog NN I-NP\nruns VBZ B-VP\n\n" * 20
-    )
+    text = "the DT B-NP\ndog NN I-NP\nruns VBZ B-VP\n\n" * 20
+    (folder / "conll2000" / "train.txt").write_text(text)
     return folder
 
 
@@ -122,11 +114,8 @@ def with_chunks(folder):
 def test_speed_of_short_texts(benchmarks, tmp_path, monkeypatch):
     """Every row is measured; texts of calls have two words that are new."""
     speed = benchmarks("speed")
-    monkeypatch.setattr(
-        speed, "texts_of", lambda path, lang, size=1: [" ".join(["dog"] * 21 * size)] * 3
-    )
+    monkeypatch.setattr(speed, "texts_of", lambda *_, size=1: [" ".join(["dog"] * 21 * size)] * 3)
     for row in speed.ROWS:
-        assert all(
-            value > 0 for value in speed.read(str(tmp_path), "en", "sentences", row).values()
-        )
+        measured = speed.read(str(tmp_path), "en", "sentences", row)
+        assert all(value > 0 for value in measured.values())
     assert all(value > 0 for value in speed.call(str(tmp_path), "tags").values())

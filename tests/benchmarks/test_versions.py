@@ -13,12 +13,9 @@ from benchmarks.versions import different  # noqa: E402
 
 
 def labels(tags, spans=(), scores=(), marginals=()):
-    return {
-        "tags": np.array(tags),
-        "spans": np.array(spans),
-        "scores": np.array(scores, np.float32),
-        "marginals": np.array(marginals, np.float32),
-    }
+    numbers = {"scores": scores, "marginals": marginals}
+    numbers = {name: np.array(values, np.float32) for name, values in numbers.items()}
+    return {"tags": np.array(tags), "spans": np.array(spans), **numbers}
 
 
 def test_labels_that_differ_are_counted():
@@ -34,9 +31,8 @@ def test_a_version_agrees_with_itself(tmp_path):
     options += ["--option", "training.max_steps=3", "--option", "training.eval_frequency=3"]
     options += ["--option", "components.hoseq_tagger.save_marginals=true"]
     files = paths(tmp_path).values()
-    process = run(
-        "-m", "benchmarks.versions", *files, "--before", sys.executable, *options, folder=ROOT
-    )
+    options = ["--before", sys.executable, *options]
+    process = run("-m", "benchmarks.versions", *files, *options, folder=ROOT)
     assert process.returncode == 0, process.stdout
     row = process.stdout.strip().splitlines()[-1].split()
     assert row[0] == "crf" and row[1] == "0" and float(row[2]) == 0.0

@@ -52,13 +52,10 @@ def test_account(command, output, options, counts, folder):
 @pytest.mark.parametrize("command, output", [("find-errors", "doubts"), ("correct", "new.spacy")])
 def test_a_corpus_whose_docs_are_numbered_is_read_whole(command, output, folder):
     """Findings would be of other Docs."""
-    nlp = spacy.blank("en")
-    DocBin(docs=[Doc(nlp.vocab, words=["a"])]).to_disk(folder / "a.spacy")
+    DocBin(docs=[Doc(spacy.blank("en").vocab, words=["a"])]).to_disk(folder / "a.spacy")
     (folder.parent / "answers.jsonl").write_text("")
-    arguments = {
-        "find-errors": ["crf", folder],
-        "correct": [folder, folder.parent / "answers.jsonl"],
-    }
+    answers = folder.parent / "answers.jsonl"
+    arguments = {"find-errors": ["crf", folder], "correct": [folder, answers]}
     code, printed = hoseq(command, *arguments[command], "-o", folder.parent / output)
     assert code == 1 and "HS172" in printed and "shut" in printed
     assert not (folder.parent / output).exists()

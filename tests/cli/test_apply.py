@@ -127,13 +127,11 @@ def test_what_fails_is_listed_and_the_exit_status_says_so(tmp_path):
 def test_what_is_refused(tmp_path):
     path = texts_file(tmp_path / "in.jsonl", TEXTS[:1])
     out = tmp_path / "out"
-    for arguments, message in [
-        (("nothing", path, "-o", out), "HS130"),
-        (("en", tmp_path / "none.txt", "-o", out), "HS074"),
-        (("en", tmp_path, "-o", tmp_path), "HS167"),
-        (("en", path, "-o", out, "--fields", "tags"), "HS161"),
-        (("en", path, "-o", "-", "-f", "parquet"), "HS174"),
-    ]:
+    wrong = [(("nothing", path, "-o", out), "HS130"), (("en", tmp_path, "-o", tmp_path), "HS167")]
+    wrong += [(("en", tmp_path / "none.txt", "-o", out), "HS074")]
+    wrong += [(("en", path, "-o", out, "--fields", "tags"), "HS161")]
+    wrong += [(("en", path, "-o", "-", "-f", "parquet"), "HS174")]
+    for arguments, message in wrong:
         code, output = run(*arguments)
         assert code == 1 and message in output, (message, output)
     assert not out.exists() and path.exists()
@@ -195,9 +193,7 @@ def test_from_standard_input_to_standard_output():
 def test_a_process_for_each_core(tmp_path, monkeypatch, given, expected):
     asked = []
     monkeypatch.setattr(apply.os, "cpu_count", lambda: 7)
-    monkeypatch.setattr(
-        apply, "run", lambda job, n_process, force: asked.append(n_process) or {"errors": 0}
-    )
+    monkeypatch.setattr(apply, "run", lambda _, n, force: asked.append(n) or {"errors": 0})
     monkeypatch.setattr(apply, "report", lambda *_: None)
     run("en", texts_file(tmp_path / "a.txt", TEXTS), "-o", tmp_path / "out", "-j", given)
     assert asked == [expected]

@@ -79,13 +79,8 @@ def test_applied(model, tmp_path, fields, n):
     pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
     (tmp_path / "in.txt").write_text(TEXT, "utf8")
     for output, name in (("-", "jsonl"), (tmp_path / "out", "parquet")):
-        check(
-            model,
-            run(
-                "apply", model, tmp_path / "in.txt", "-o", output, "-f", name, "--fields", fields
-            ).stderr,
-            n,
-        )
+        arguments = ["-o", output, "-f", name, "--fields", fields]
+        check(model, run("apply", model, tmp_path / "in.txt", *arguments).stderr, n)
 
 
 def test_reported(model, tmp_path):
@@ -93,8 +88,7 @@ def test_reported(model, tmp_path):
     from spacy_hoseq.reporting.report import as_markdown, as_page, report
 
     nlp = pipeline_of(model, probable=True)
-    examples = [Example(nlp.make_doc(TEXT), nlp(TEXT))]
-    found = report(nlp, examples, model="m", data="d")
+    found = report(nlp, [Example(nlp.make_doc(TEXT), nlp(TEXT))], model="m", data="d")
     check(model, as_page(found), 2)
     check(model, as_markdown(found), 2)
 
@@ -122,9 +116,8 @@ def test_in_a_notebook(model):
 def test_pictures_of_the_demo(model, tmp_path, monkeypatch, ending, n):
     (tmp_path / "in.txt").write_text(TEXT, "utf8")
     script = ROOT / "experiments" / "common" / "draw.py"
-    monkeypatch.setattr(
-        sys, "argv", [str(script), *(str(path) for path in (model, tmp_path / "in.txt"))]
-    )
+    arguments = [script, model, tmp_path / "in.txt"]
+    monkeypatch.setattr(sys, "argv", [str(each) for each in arguments])
     sys.argv.append(str(tmp_path / f"out{ending}"))
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(script), run_name="__main__")

@@ -48,16 +48,11 @@ def test_same_bytes_from_every_kind_of_file(text, tmp_path):
         file.write("\n".join(LINES[:5]))
     srsly.write_jsonl(folder / "b.jsonl", [{"body": line} for line in LINES[5:9]])
     nlp = spacy.blank("xx")
-    DocBin(docs=[Doc(nlp.vocab, words=line.split()) for line in LINES[9:]]).to_disk(
-        folder / "c.spacy"
-    )
+    docs = [Doc(nlp.vocab, words=line.split()) for line in LINES[9:]]
+    DocBin(docs=docs).to_disk(folder / "c.spacy")
     written = []
-    for arguments in (
-        [text],
-        [text, "--words"],
-        [folder, "--text-key", "body"],
-        [text, "--lang", "xx"],
-    ):
+    more = [folder, "--text-key", "body"], [text, "--lang", "xx"]
+    for arguments in ([text], [text, "--words"], *more):
         output = tmp_path / f"{len(written)}.tsv"
         assert run(*arguments, "-o", output, "-n", 4)[0] == 0
         written.append(output.read_bytes())
@@ -68,11 +63,8 @@ def test_tokenizer_of_a_pipeline(tmp_path):
     path, output = tmp_path / "zh.txt", tmp_path / "clusters.tsv"
     path.write_text("他们研究语言\n" * 3, "utf8")
     assert run(path, "-o", output, "-m", "zh", "-n", 2)[0] == 0
-    assert {line.split("\t")[0] for line in output.read_text("utf8").splitlines()} == {
-        "他们",
-        "研究",
-        "语言",
-    }
+    rows = output.read_text("utf8").splitlines()
+    assert {row.split("\t")[0] for row in rows} == {"他们", "研究", "语言"}
 
 
 def test_problems_are_told(text, tmp_path):

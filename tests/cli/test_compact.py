@@ -6,7 +6,8 @@ from spacy.tokens import DocBin
 
 from spacy_hoseq.pipelines.compaction.weights import counts_of
 
-from ..components.helpers import examples_of, gold, predicted, ready, tagger_of, trained
+from ..builders import tagger_of
+from ..components.helpers import examples_of, gold, predicted, ready, trained
 from ..repository import hoseq
 
 
@@ -14,9 +15,8 @@ from ..repository import hoseq
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("compact")
     ready().to_disk(path / "model")
-    DocBin(docs=[eg.reference for eg in examples_of(ready())], attrs=["ORTH", "TAG"]).to_disk(
-        path / "dev.spacy"
-    )
+    docs = [eg.reference for eg in examples_of(ready())]
+    DocBin(docs=docs, attrs=["ORTH", "TAG"]).to_disk(path / "dev.spacy")
     return path
 
 
@@ -25,18 +25,16 @@ def run(*arguments):
 
 
 def test_report(folder, tmp_path):
-    code, output = run(
-        folder / "model", folder / "dev.spacy", "-o", tmp_path / "new", "--tolerance", "0"
-    )
+    arguments = folder / "model", folder / "dev.spacy", "-o", tmp_path / "new"
+    code, output = run(*arguments, "--tolerance", "0")
     assert code == 0, output
     fresh = spacy.load(tmp_path / "new")
     n_before, n_after = (counts_of(tagger_of(nlp).model).features for nlp in (ready(), fresh))
     assert n_after < n_before and predicted(fresh) == gold()
     assert f"hoseq_tagger: features {n_before} {n_after} " in output
     assert "tag_acc 1.0000 1.0000 " in output
-    files = (
-        [p for p in path.rglob("*") if p.is_file()] for path in (folder / "model", tmp_path / "new")
-    )
+    paths = folder / "model", tmp_path / "new"
+    files = ([p for p in path.rglob("*") if p.is_file()] for path in paths)
     sizes = [sum(p.stat().st_size for p in some) for some in files]
     assert "MB {:.3f} {:.3f} ".format(*(size / 1e6 for size in sizes)) in output
     assert sizes[1] < sizes[0]

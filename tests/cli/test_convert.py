@@ -55,9 +55,8 @@ def out(tmp_path):
 
 def test_trees(wsj, out):
     code, output = run(wsj, out, "-f", "trees")
-    assert code == 0 and output.startswith(
-        f"ℹ {wsj}/00/wsj_0001.mrg: trees in brackets ℹ {wsj}/00/wsj_0002.mrg: "
-    )
+    first, second = (f"{wsj}/00/wsj_000{i}.mrg: " for i in (1, 2))
+    assert code == 0 and output.startswith(f"ℹ {first}trees in brackets ℹ {second}")
     assert output.endswith(
         "Files 12 Docs 12 Sentences 24 Tokens 72 Chunks 48 Traces dropped 24 Problems 0 "
         "Tags: PRP 24, VBZ 24, . 24 Chunks: NP 24, VP 24 First sentence: [w0.1/PRP NP] [naps/VBZ VP] ./. "
@@ -107,9 +106,8 @@ def test_options_of_trees(tmp_path, out):
 
 def test_damaged_trees(wsj, out):
     """The others are converted; the file and the line are told; the exit status is 1."""
-    damaged = write(
-        wsj, {"18/wsj_1802.mrg": TREE.format("it") + "( (S (NN rain)\n", "19/wsj_1901.mrg": "( )\n"}
-    )
+    files = {"18/wsj_1802.mrg": TREE.format("it") + "( (S (NN rain)\n", "19/wsj_1901.mrg": "( )\n"}
+    damaged = write(wsj, files)
     (wsj / "22" / "wsj_2201.mrg").write_bytes(b"( (S (NN \xe9t\xe9)) )")
     code, output = run(damaged, out, "-f", "trees")
     counts = "Files 12 Docs 10 Sentences 19 Tokens 57 Chunks 38 Traces dropped 19 Problems 3 "
@@ -129,10 +127,8 @@ def test_nothing_good(tmp_path, out):
     write(tmp_path, {"a.mrg": "(", "b.mrg": "", "c.mrg": "(S (-NONE- *))"})
     code, output = run(tmp_path, out, "-f", "trees")
     assert code == 1 and not out.exists()
-    assert (
-        "Files 3 Sentences 0 Tokens 0 Traces dropped 1 Sentences of traces only 1 Problems 1"
-        in output
-    )
+    counts = "Files 3 Sentences 0 Tokens 0 Traces dropped 1 Sentences of traces only 1"
+    assert f"{counts} Problems 1" in output
     assert output.endswith("✘ There are no sentences; nothing is written")
 
 
@@ -142,10 +138,8 @@ def test_many_problems(tmp_path, out):
     assert code == 1 and texts(out) == ["good/A"]
     assert "Problems 31 Tags: A 1 First sentence: good/A Where" in output
     assert f"a.txt:{PROBLEMS_SHOWN + 1} " in output and f"a.txt:{PROBLEMS_SHOWN + 2} " not in output
-    assert (
-        f"and {31 - PROBLEMS_SHOWN} more. Problems by file: {tmp_path}/a.txt 30 {tmp_path}/b.txt 1"
-        in output
-    )
+    more = f"and {31 - PROBLEMS_SHOWN} more. Problems by file: {tmp_path}/a.txt 30"
+    assert f"{more} {tmp_path}/b.txt 1" in output
 
 
 def test_tagged_text(tmp_path, out):
@@ -187,11 +181,8 @@ def test_columns(tmp_path, out):
 def test_characters(tmp_path, out):
     path = write(tmp_path, {"a.bmes": "小 B-X\n村 E-X\n。 O\n\n好 M-X\n"}, "gb18030") / "a.bmes"
     code, output = run(path, out, "-f", "characters", "--n-sents", 1)
-    assert (
-        code == 0
-        and "Entities 2 Entity tags mended 1 Problems 0 Entities: X 2 First sentence: [小 村 X] 。"
-        in output
-    )
+    counts = "Entities 2 Entity tags mended 1 Problems 0 Entities: X 2"
+    assert code == 0 and f"{counts} First sentence: [小 村 X] 。" in output
     assert output.endswith("Next: python -m spacy hoseq init entities -o entities.cfg")
     assert [doc.text for doc in docs_of(out)] == ["小村。", "好"]
     assert [labelled(doc.ents) for doc in docs_of(out)] == [[("小村", "X")], [("好", "X")]]
@@ -258,11 +249,8 @@ def test_conllu_by_another_name(first, tmp_path, out):
     assert code == 0 and output.startswith(f"ℹ {path}: CoNLL-U")
     assert texts(out) == ["Ann/NNP sleeps/VBZ"]
     code, output = run(path, out, "-F", "-f", "columns", "--word-column", 1)
-    assert (
-        code == 1
-        and f"Nothing converted [HS085] {path} is no corpus as it is read: its words are 1, 2, 3"
-        in output
-    )
+    message = f"[HS085] {path} is no corpus as it is read: its words are 1, 2, 3"
+    assert code == 1 and f"Nothing converted {message}" in output
 
 
 @pytest.mark.parametrize("heads", ["0 0", "0 2", "2 1", "0 _"])
@@ -281,58 +269,34 @@ def test_heads_that_are_no_tree(tmp_path, out, heads):
 def test_a_folder_of_mixed_files(tmp_path, out):
     """Each is read by its first lines; what is none is told, not dropped without a word."""
     row = "1\tAnn\tAnn\tPROPN\tNNP\tNumber=Sing\t0\troot\t_\t_\n"
-    files = {
-        "a.mrg": TREE.format("it"),
-        "b.txt.gz": "it/PRP naps/VBZ\n",
-        "c.conllu": row,
-        "d.tsv": "boat\tNN\n",
-    }
-    others = {
-        "g.txt": "Some words\nof a README, which is none.\n",
-        "h.xyz": "x",
-        ".hidden": "x",
-        "not-to-release/c.conllu": row,
-    }
-    folder = write(
-        tmp_path / "in", {**files, "e.bmes": "小 B-X\n村 E-X\n", "f.conll": "the DT\n", **others}
-    )
+    files = {"a.mrg": TREE.format("it"), "b.txt.gz": "it/PRP naps/VBZ\n"}
+    files |= {"c.conllu": row, "d.tsv": "boat\tNN\n"}
+    others = {"g.txt": "Some words\nof a README, which is none.\n", "h.xyz": "x", ".hidden": "x"}
+    others["not-to-release/c.conllu"] = row
+    files |= {"e.bmes": "小 B-X\n村 E-X\n", "f.conll": "the DT\n"}
+    folder = write(tmp_path / "in", {**files, **others})
     code, output = run(folder, out)
     assert code == 0 and " Files 6 Files of other endings, not read 2 Docs 6 " in output
     assert f"⚠ Not read [HS085] {folder}/g.txt" in output
     assert f"ℹ {folder}/d.tsv: columns, column 1: words, column 2: tags" in output
-    assert texts(out) == [
-        "it/PRP naps/VBZ ./.",
-        "it/PRP naps/VBZ",
-        "Ann/NNP",
-        "boat/NN",
-        "小/ 村/",
-        "the/DT",
-    ]
+    first = ["it/PRP naps/VBZ ./.", "it/PRP naps/VBZ", "Ann/NNP"]
+    assert texts(out) == [*first, "boat/NN", "小/ 村/", "the/DT"]
     tree, _, ann, boat, village, _ = docs_of(out)
     assert [span.label_ for span in tree.spans["chunks"]] == ["NP", "VP"]
     assert not tree.has_annotation("DEP")
-    assert (ann[0].lemma_, ann[0].pos_, str(ann[0].morph), ann[0].dep_) == (
-        "Ann",
-        "PROPN",
-        "Number=Sing",
-        "root",
-    )
+    first, expected = ann[0], ("Ann", "PROPN", "Number=Sing", "root")
+    assert (first.lemma_, first.pos_, str(first.morph), first.dep_) == expected
     assert [ent.text for ent in village.ents] == ["小村"] and not boat.has_annotation("LEMMA")
-    assert village.text == "小村" and [token.is_sent_start for token in tree] == [
-        True,
-        False,
-        False,
-    ]
+    starts = [token.is_sent_start for token in tree]
+    assert village.text == "小村" and starts == [True, False, False]
     code, output = run(folder / "g.txt", out, "--force")
     assert code == 1 and "HS085" in output and "--format" in output
 
 
 def test_texts_with_offsets(tmp_path, out):
     """A Doc each, without sentences; a span on no borders of words is told, its words are unknown."""
-    rows = [
-        {"text": "Ann ran. It rained.", "label": [[0, 3, "PER"]]},
-        {"text": "Annie ran.", "label": [[0, 3, "PER"]]},
-    ]
+    label = [[0, 3, "PER"]]
+    rows = [{"text": text, "label": label} for text in ("Ann ran. It rained.", "Annie ran.")]
     path = write(tmp_path, {"a.jsonl": "\n".join(map(json.dumps, rows))}) / "a.jsonl"
     code, output = run(path, out)
     assert code == 1 and f'{path}:2 PER "Ann" (0-3)' in output
@@ -344,11 +308,8 @@ def test_texts_with_offsets(tmp_path, out):
 
 
 def test_a_folder_of_brat(tmp_path, out):
-    folder = write(
-        tmp_path / "in",
-        {"a.txt": "Ann ran.", "a.ann": "T1\tPER 0 3\tAnn\n", "annotation.conf": "x"},
-    )
-    code, output = run(folder, out)
+    files = {"a.txt": "Ann ran.", "a.ann": "T1\tPER 0 3\tAnn\n", "annotation.conf": "x"}
+    code, output = run(write(tmp_path / "in", files), out)
     assert code == 0 and "Files 1 Files of other endings, not read 2 Docs 1" in output
     assert [(ent.text, ent.label_) for ent in docs_of(out)[0].ents] == [("Ann", "PER")]
 

@@ -62,8 +62,7 @@ def folder(tmp_path_factory):
     """A folder with a teacher, and with its texts, each of them twice."""
     path = tmp_path_factory.mktemp("distil")
     teacher(path / "teacher")
-    rows = [{"text": text} for text in TEXTS * 2]
-    srsly.write_jsonl(path / "texts.jsonl", rows)
+    srsly.write_jsonl(path / "texts.jsonl", [{"text": text} for text in TEXTS * 2])
     return path
 
 

@@ -16,13 +16,10 @@ def docs_of(path):
 @pytest.mark.long
 def test_errors_are_found_and_corrected(tmp_path):
     texts = sentences()[:24]
-    corpus = corpus_file(
-        tmp_path / "corpus.spacy",
-        [*texts[:-1], texts[-1].replace("./.", "./ODD").replace(" . ", " ODD ")],
-    )
-    quick = [
-        part for name, value in QUICK.items() for part in (f"--{name}", srsly.json_dumps(value))
-    ]
+    odd = texts[-1].replace("./.", "./ODD").replace(" . ", " ODD ")
+    corpus = corpus_file(tmp_path / "corpus.spacy", [*texts[:-1], odd])
+    values = [(f"--{name}", srsly.json_dumps(value)) for name, value in QUICK.items()]
+    quick = [part for pair in values for part in pair]
     code, output = run("find-errors", "crf", corpus, "-o", tmp_path / "out", "-k", "3", *quick)
     assert code == 0 and "findings.jsonl" in output, output
     tasks = list(srsly.read_jsonl(tmp_path / "out" / "findings.jsonl"))
@@ -42,17 +39,15 @@ def test_what_cannot_be_done(tmp_path):
     assert code == 1 and "[HS161]" in output
     for number, text in enumerate(["", "[nlp]\npipeline = []\n", '[nlp]\nlang = "qq"\n']):
         (tmp_path / f"{number}.cfg").write_text(text, "utf8")
-        code, output = run(
-            "find-errors", tmp_path / f"{number}.cfg", corpus, "-o", tmp_path / "out"
-        )
+        config, out = tmp_path / f"{number}.cfg", tmp_path / "out"
+        code, output = run("find-errors", config, corpus, "-o", out)
         assert code == 1 and "[HS027]" in output, output
     code, output = run("find-errors", "crf", corpus, "-o", tmp_path / "out", "-k", "9")
     assert code == 1 and "[HS150]" in output and not (tmp_path / "out").exists()
     for accepted in (["1"], 1):
         srsly.write_jsonl(tmp_path / "answers.jsonl", [{"accept": accepted}])
-        code, output = run(
-            "correct", corpus, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy"
-        )
+        answers = tmp_path / "answers.jsonl"
+        code, output = run("correct", corpus, answers, "-o", tmp_path / "new.spacy")
         assert code == 1 and "[HS172]" in output and not (tmp_path / "new.spacy").exists()
 
 

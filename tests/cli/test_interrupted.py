@@ -35,9 +35,8 @@ def inputs(tmp_path_factory):
     nlp = chunker_helpers.trained("marginals", 2)
     nlp.to_disk(folder / "model")
     chunker_helpers.trained("words", 2).to_disk(folder / "words")
-    DocBin(docs=[eg.reference for eg in chunker_helpers.examples_of(nlp)]).to_disk(
-        folder / "corpus.spacy"
-    )
+    docs = [eg.reference for eg in chunker_helpers.examples_of(nlp)]
+    DocBin(docs=docs).to_disk(folder / "corpus.spacy")
     srsly.write_jsonl(folder / "pool.jsonl", [{"text": text} for text in TEXTS])
     (folder / "pool.txt").write_text("\n".join(TEXTS), "utf8")
     sentences = ("\n".join(f"{word} X O" for word in text.split()) for text in TEXTS)
@@ -52,9 +51,9 @@ def run(name, inputs, output):
 
 def files(path):
     """Of a file, or of all in a folder: their bytes."""
-    found = (
-        [path] if path.is_file() else [file for file in sorted(path.rglob("*")) if file.is_file()]
-    )
+    found = [path]
+    if not path.is_file():
+        found = [file for file in sorted(path.rglob("*")) if file.is_file()]
     return {file.relative_to(path): file.read_bytes() for file in found}
 
 

@@ -48,10 +48,8 @@ def site(tmp_path_factory):
     (site / "xx_tiny").mkdir()
     nlp.to_disk(site / "xx_tiny" / "xx_tiny-1.0")
     shutil.copy(site / "xx_tiny" / "xx_tiny-1.0" / "meta.json", site / "xx_tiny")
-    code = (
-        "import spacy.util\ndef load(**s): return spacy.util.load_model_from_init_py(__file__, **s)"
-    )
-    (site / "xx_tiny" / "__init__.py").write_text(code)
+    load = "def load(**s): return spacy.util.load_model_from_init_py(__file__, **s)"
+    (site / "xx_tiny" / "__init__.py").write_text(f"import spacy.util\n{load}")
     (site / "xx_tiny-1.0.dist-info").mkdir()
     (site / "xx_tiny-1.0.dist-info" / "METADATA").write_text("Name: xx_tiny\nVersion: 1.0\n")
     return site
@@ -74,11 +72,8 @@ def place(site, tmp_path, monkeypatch):
 
 
 def test_every_command_with_a_model_is_here():
-    named = {
-        name
-        for name, command in COMMANDS.items()
-        if any(param.name in ("model", "arguments") for param in command.params)
-    }
+    names = {name: {param.name for param in command.params} for name, command in COMMANDS.items()}
+    named = {name for name, params in names.items() if params & {"model", "arguments"}}
     assert named == set(USES)
 
 
@@ -128,9 +123,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(
-    "field, value", [(field, each) for field in WRONG for each in WRONG[field]]
-)
+@pytest.mark.parametrize("field, value", [(name, each) for name in WRONG for each in WRONG[name]])
 def test_fields_of_meta_that_lead_elsewhere(field, value, site, tmp_path):
     """Nothing is written: neither there nor in the folder for the package."""
     model = shutil.copytree(site / "xx_tiny" / "xx_tiny-1.0", tmp_path / "a" / "model")
@@ -139,9 +132,8 @@ def test_fields_of_meta_that_lead_elsewhere(field, value, site, tmp_path):
     before = set(tmp_path.rglob("*"))
     code, output = run("package", str(model), "-o", str(tmp_path / "a" / "b" / "c"), "-b", "none")
     assert code == 1, output
-    assert f"[HS027] Wrong {field.replace('lang', 'language')} of a pipeline" in output or (
-        not value and "[HS133]" in output
-    )
+    message = f"[HS027] Wrong {field.replace('lang', 'language')} of a pipeline"
+    assert message in output or (not value and "[HS133]" in output)
     assert set(tmp_path.rglob("*")) == before
 
 
@@ -166,12 +158,8 @@ def test_languages_that_lead_elsewhere(lang, place):
     (place / "UD").mkdir()
     (place / "UD" / "xx-ud-train.conllu").write_text("1\tA\ta\tX\tX\t_\t0\troot\t_\t_\n\n")
     before = set(place.rglob("*"))
-    for words in (
-        ["init", "tagger", "-o", "out"],
-        ["treebank", "UD", "-o", "out"],
-        ["clusters", "texts.txt", "-o", "out"],
-        ["find-errors", "tagger", "dev.spacy", "-o", "out"],
-    ):
-        code, output = run(*words, "--lang", lang)
+    commands = ["init tagger -o out", "treebank UD -o out", "clusters texts.txt -o out"]
+    for command in [*commands, "find-errors tagger dev.spacy -o out"]:
+        code, output = run(*command.split(), "--lang", lang)
         assert code == 1 and "[HS027] Wrong language" in output, output
     assert set(place.rglob("*")) == before

@@ -24,11 +24,8 @@ pytestmark = pytest.mark.usefixtures("loaded_once")
 
 
 def options_of(name):
-    return [
-        param
-        for param in COMMANDS[name].params
-        if isinstance(param, TyperOption) and param.name != "help"
-    ]
+    options = [param for param in COMMANDS[name].params if isinstance(param, TyperOption)]
+    return [param for param in options if param.name != "help"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -92,9 +89,7 @@ def test_an_output_below_a_file_is_refused_before_any_work(name, tmp_path):
     (tmp_path / "dev").write_text("no text", "utf8")
     (tmp_path / "model").mkdir()
     below = tmp_path / "dev" / "new" / "x.spacy"
-    words = [
-        word.replace("$out.jsonl", "$out").replace("$out.spacy", "$out") for word in WRITES[name][0]
-    ]
+    words = [re.sub(r"\$out\.(jsonl|spacy)", "$out", word) for word in WRITES[name][0]]
     told = [str(below) if word == "$out" else word.replace("$", f"{tmp_path}/") for word in words]
     code, output = hoseq(name, *told)
     assert code == 1 and f"[HS113] Nothing is written to {below}" in output, output

@@ -32,9 +32,8 @@ def tagged(*arguments, **settings):
 
 def rows(output):
     """Rows of the table: word, tag, p, pos."""
-    return [
-        line.split()[:4] for line in output.splitlines() if re.match(r"\S+ +\S+ +[01]\.\d\d ", line)
-    ]
+    shown = [line for line in output.splitlines() if re.match(r"\S+ +\S+ +[01]\.\d\d ", line)]
+    return [line.split()[:4] for line in shown]
 
 
 def test_a_text():
@@ -121,11 +120,9 @@ def test_names_of_files_that_are_none(tmp_path):
 @leaves_files_open
 def test_a_pipeline_with_code_of_its_own(tmp_path):
     code = tmp_path / "code.py"
-    code.write_text(
-        "import spacy\n@spacy.language.Language.component('of_code')\ndef same(doc):\n    return doc\n"
-    )
-    nlp = spacy.blank("en")
-    nlp.to_disk(tmp_path / "model")
+    component = "@spacy.language.Language.component('of_code')\ndef same(doc):\n    return doc\n"
+    code.write_text(f"import spacy\n{component}")
+    spacy.blank("en").to_disk(tmp_path / "model")
     config = (tmp_path / "model" / "config.cfg").read_text()
     config = config.replace("pipeline = []", 'pipeline = ["of_code"]').replace(
         "[components]", '[components]\n\n[components.of_code]\nfactory = "of_code"'
@@ -169,8 +166,7 @@ def test_package(tmp_path):
     assert done.stdout.rstrip().endswith(f"Next: pip install {made}"), "not the other wheel"
     (folder,) = tmp_path.glob("en_hoseq_sm-*/en_hoseq_sm/en_hoseq_sm-*")
     assert [token.tag_ for token in spacy.load(folder)("We tag it.")] == ["PRP", "VBP", "PRP", "."]
-    setup = (folder.parents[1] / "meta.json").read_text("utf8")
-    assert "spacy" in setup
+    assert "spacy" in (folder.parents[1] / "meta.json").read_text("utf8")
 
 
 @pytest.mark.long

@@ -19,10 +19,8 @@ def run(*arguments):
 def few_updates(work, lexicons):
     """Configs that are there are used."""
     (work / "configs").mkdir(parents=True)
-    contents = {
-        part: Contents(500, ["TAG", "POS", "MORPH", "LEMMA"], False)
-        for part in ("train", "dev", "test")
-    }
+    layers = ["TAG", "POS", "MORPH", "LEMMA"]
+    contents = {part: Contents(500, layers, False) for part in ("train", "dev", "test")}
     for name in STEPS:
         config = config_for(name, "en", contents, lexicons)
         config["training"]["batcher"]["n_batches"] = config["training"]["eval_frequency"] = 10
@@ -37,10 +35,8 @@ def made(tmp_path_factory):
     tiny.write(path / "UD_English-Tiny")
     (path / "raw.txt").write_text("The dog sees. The ponies went.\n" * 20, "utf8")
     (path / "lemmas.tsv").write_text("mice\tmouse\n", "utf8")
-    few_updates(
-        path / "en-training",
-        Lexicons(path / "en-training" / "clusters.tsv", None, path / "lemmas.tsv"),
-    )
+    folder = path / "en-training"
+    few_updates(folder, Lexicons(folder / "clusters.tsv", None, path / "lemmas.tsv"))
     options = ["--raw", path / "raw.txt", "--lemmas", path / "lemmas.tsv"]
     code, output = run(path / "UD_English-Tiny", "-o", path / "en", *options)
     assert code == 0, output
@@ -84,9 +80,8 @@ NINTH, TENTH = "the ninth is for the test", "the tenth is for development"
     "made, places", [("test", NINTH), ("dev", TENTH), ("test and dev", f"{NINTH}, {TENTH}")]
 )
 def test_card_says_what_was_divided(made, places):
-    contents = {
-        part: Contents(500, ["TAG"], part in made.split()) for part in ("train", "dev", "test")
-    }
+    parts = ("train", "dev", "test")
+    contents = {part: Contents(500, ["TAG"], part in made.split()) for part in parts}
     expected = f"The treebank has no part {made}: of every ten groups of ten sentences {places}.\n"
     assert divided(contents) == expected
 
@@ -114,9 +109,8 @@ def test_what_is_missing(tmp_path):
     code, output = run(tmp_path / "small", "-o", tmp_path / "en")
     assert code == 1 and "HS191" in output
     for option in ("--lexicon", "--lemmas"):
-        code, output = run(
-            tmp_path / "small", "-o", tmp_path / "en", option, tmp_path / "small.tsv"
-        )
+        options = ["-o", tmp_path / "en", option, tmp_path / "small.tsv"]
+        code, output = run(tmp_path / "small", *options)
         assert code == 1 and "HS073" in output
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["small", "small.tsv"], "no empty folder is left"

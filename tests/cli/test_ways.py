@@ -180,8 +180,7 @@ def converted(tmp_path):
 def test_convert(way, options, converted):
     if options and way != "file":
         pytest.skip("each option once")
-    vocab = packaged().vocab
-    docs = list(DocBin().from_disk(converted(way, *options)).get_docs(vocab))
+    docs = list(DocBin().from_disk(converted(way, *options)).get_docs(packaged().vocab))
     found = [(token.text, token.tag_, token.ent_type_) for doc in docs for token in doc]
     rows = [line.split() for line in CORPUS.splitlines() if line]
     assert found == [(word, tag, entity[2:]) for word, tag, _, entity in rows]

@@ -3,10 +3,10 @@
 from functools import cache
 
 import spacy
-from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from .helpers import CORPUS, doc_of, examples_of
+from ..builders import doc_of
+from .helpers import CORPUS, examples_of
 
 NAME = "hoseq_bidirectional_tagger"
 STRATEGIES = [
@@ -43,22 +43,17 @@ def train(nlp, n_updates=15, examples=examples_of, optimizer=None, **settings):
     """One update a batch of all examples. RETURNS the last loss."""
     losses = {}
     for _ in range(n_updates):
-        losses = nlp.update(
-            examples(nlp), sgd=optimizer or nlp.create_optimizer(), losses={}, **settings
-        )
+        sgd = optimizer or nlp.create_optimizer()
+        losses = nlp.update(examples(nlp), sgd=sgd, losses={}, **settings)
     return losses.get(NAME, 0.0)
 
 
 def trained(n_updates=15, examples=examples_of, drop=0.0, seed=0, **config):
     nlp = blank(**config)
     nlp.config["training"]["seed"] = seed
-    nlp.config["training"]["score_weights"] = {
-        "tag_acc": 0.4,
-        "spans_chunks_f": 0.3,
-        "spans_phrases_f": 0.3,
-    }
-    optimizer = nlp.initialize(lambda: examples(nlp))
-    train(nlp, n_updates, examples, optimizer, drop=drop)
+    weights = {"tag_acc": 0.4, "spans_chunks_f": 0.3, "spans_phrases_f": 0.3}
+    nlp.config["training"]["score_weights"] = weights
+    train(nlp, n_updates, examples, nlp.initialize(lambda: examples(nlp)), drop=drop)
     return nlp
 
 
@@ -81,19 +76,8 @@ def predicted(nlp, corpus=CORPUS):
     return [tags_of(nlp, text) for text, _ in corpus]
 
 
-def chunked_doc(nlp, text, chunks=None, key="chunks", **annotation):
-    """A Doc with a span group, or without one if chunks is None."""
-    doc = Doc(nlp.vocab, words=text.split(), **annotation)
-    if chunks is not None:
-        doc.spans[key] = [Span(doc, *chunk) for chunk in chunks]
-    return doc
-
-
 def chunked_examples(nlp, corpus=CHUNKED, key="chunks"):
-    return [
-        Example(chunked_doc(nlp, text), chunked_doc(nlp, text, chunks, key))
-        for text, chunks in corpus
-    ]
+    return [Example(doc_of(nlp, text), doc_of(nlp, text, chunks=c, key=key)) for text, c in corpus]
 
 
 def chunks_on(doc, key="chunks"):
@@ -101,11 +85,9 @@ def chunks_on(doc, key="chunks"):
 
 
 def chunks_of(nlp, text, **annotation):
-    return chunks_on(tagger_of(nlp)(chunked_doc(nlp, text, **annotation)))
+    return chunks_on(tagger_of(nlp)(doc_of(nlp, text, **annotation)))
 
 
 def chunker(representation="iob2", n_updates=15, examples=chunked_examples, **config):
-    scorer = {"@scorers": "spacy_hoseq.chunk_scorer.v1"}
-    return trained(
-        n_updates, examples, representation=representation, **{"scorer": scorer, **config}
-    )
+    settings = {"scorer": {"@scorers": "spacy_hoseq.chunk_scorer.v1"}, **config}
+    return trained(n_updates, examples, representation=representation, **settings)

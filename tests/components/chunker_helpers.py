@@ -4,13 +4,14 @@ from functools import cache
 
 import numpy as np
 import spacy
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.learning.parameter import Parameter
 from spacy_hoseq.patterns.sources import PatternFeatures
 
+from ..builders import doc_of, layer
 from ..cases import Case
 from ..oracle import score_of
 from .helpers import FREQUENT, TEMPLATES, sparse, tagger_model, with_average
@@ -42,23 +43,16 @@ def listener(grad_factor=1.0, threshold=0.01, upstream=TAGGER):
 def listening_model(words=TEMPLATES, templates=UPSTREAM, patterns=None, **settings):
     """Words, and labels of the tagger."""
     second = {"@architectures": "spacy_hoseq.MarginalLinear.v1", "templates": templates}
-    emissions = {
-        "@architectures": "spacy_hoseq.SumEmissions.v1",
-        "first": sparse(words),
-        "second": {**second, "upstream": listener(**settings)},
-    }
+    second = {**second, "upstream": listener(**settings)}
+    emissions = layer("SumEmissions", first=sparse(words), second=second)
     return tagger_model(emissions, patterns)
 
 
 ONLY_LABELS = {"words": ["bias"], "templates": ["upstream[-1..1]", "upstream[-1]+upstream[0]"]}
 PATH = "model.emissions.second.upstream"  # of the listener in the config
 KINDS = {"marginals": listening_model(grad_factor=0.0), "joint": listening_model()}
-MODELS = {
-    "words": tagger_model(),
-    "patterns": tagger_model(patterns=FREQUENT),
-    "tags": tagger_model(sparse(["bias", "lower[0]", "tag[0]", "tag[-1]"])),
-    **KINDS,
-}
+MODELS = {"words": tagger_model(), "patterns": tagger_model(patterns=FREQUENT), **KINDS}
+MODELS["tags"] = tagger_model(sparse(["bias", "lower[0]", "tag[0]", "tag[-1]"]))
 
 
 def blank(model="words", *, name=NAME, tagger=None, **config):
@@ -76,23 +70,14 @@ def chunker_of(nlp):
     return nlp.get_pipe(NAME)
 
 
-def doc_of(nlp, text, chunks=None, key="chunks", tags=None, **annotation):
-    """A Doc with a span group, or without one if chunks is None."""
-    doc = Doc(nlp.vocab, words=text.split(), tags=tags.split() if tags else None, **annotation)
-    if chunks is not None:
-        doc.spans[key] = [Span(doc, *chunk) for chunk in chunks]
-    return doc
-
-
 def examples_of(nlp, corpus=CORPUS, key="chunks", *, given_tags=False, gold_tags=True):
     """given_tags: the predicted docs have them. gold_tags: the reference docs do."""
-    return [
-        Example(
-            doc_of(nlp, text, tags=tags if given_tags else None),
-            doc_of(nlp, text, chunks, key, tags=tags if gold_tags else None),
-        )
-        for text, tags, chunks in corpus
-    ]
+    examples = []
+    for text, tags, chunks in corpus:
+        doc = doc_of(nlp, text, tags=tags if given_tags else None)
+        gold = doc_of(nlp, text, chunks=chunks, key=key, tags=tags if gold_tags else None)
+        examples.append(Example(doc, gold))
+    return examples
 
 
 def train(nlp, n_updates=15, examples=examples_of, optimizer=None, **settings):
@@ -107,8 +92,7 @@ def trained(model="words", n_updates=15, examples=examples_of, drop=0.0, seed=0,
     nlp = blank(model, **config)
     nlp.config["training"]["seed"] = seed
     nlp.config["training"]["score_weights"] = dict.fromkeys(SCORES, 0.25)
-    optimizer = nlp.initialize(lambda: examples(nlp))
-    train(nlp, n_updates, examples, optimizer, drop=drop)
+    train(nlp, n_updates, examples, nlp.initialize(lambda: examples(nlp)), drop=drop)
     return nlp
 
 
@@ -160,17 +144,11 @@ def random_chunker(model="words", seed=0, scale=1.0, examples=examples_of, **con
 def random_docs(nlp, n=25, seed=0, longest=15):
     """Docs of known and unknown words, of all lengths, with and without sentence boundaries."""
     rng = np.random.default_rng(seed)
-    words = sorted({word for text in TEXTS for word in text.split()}) + [
-        "12",
-        "unseen",
-        "Zebra",
-        "X1",
-    ]
+    words = sorted({*" ".join(TEXTS).split()}) + "12 unseen Zebra X1".split()
     docs = [Doc(nlp.vocab), Doc(nlp.vocab, words=["cat"])]
     for length in rng.integers(0, longest, size=n).tolist():
-        starts = (
-            [i == 0 or rng.random() < 0.3 for i in range(length)] if rng.random() < 0.5 else None
-        )
+        is_divided = rng.random() < 0.5
+        starts = [i == 0 or rng.random() < 0.3 for i in range(length)] if is_divided else None
         chosen = [words[i] for i in rng.integers(0, len(words), size=length)]
         docs.append(Doc(nlp.vocab, words=chosen, sent_starts=starts))
     return docs
@@ -186,9 +164,7 @@ def all_chunkings(n, types=TYPES):
         return [()]
     found = list(all_chunkings(n - 1, types))  # the last token is outside
     for first in range(n):
-        found += [
-            (*before, (first, n, name)) for before in all_chunkings(first, types) for name in types
-        ]
+        found += [(*before, (first, n, y)) for before in all_chunkings(first, types) for y in types]
     return found
 
 
@@ -197,15 +173,10 @@ def tags_by_hand(chunks, n, representation):
     only, start, inner, last = REPRESENTATIONS[representation]
     for first, end, name in chunks:
         for i in range(first, end):
-            letter = (
-                only
-                if end - first == 1
-                else start
-                if i == first
-                else last
-                if i == end - 1
-                else inner
-            )
+            if end - first == 1:
+                letter = only
+            else:
+                letter = start if i == first else last if i == end - 1 else inner
             tags[i] = f"{letter}-{name}"
     return tags
 
@@ -217,16 +188,13 @@ class Enumerated:
         chunker = chunker_of(nlp)
         self.tags, representation = chunker.tags, chunker.cfg["representation"]
         self.chunkings = all_chunkings(len(doc), chunker.labels)
-        labels = [
-            [self.tags.index(t) for t in tags_by_hand(c, len(doc), representation)]
-            for c in self.chunkings
-        ]
+        by_hand = [tags_by_hand(c, len(doc), representation) for c in self.chunkings]
+        labels = [[self.tags.index(t) for t in tags] for tags in by_hand]
         self.labels = np.array(labels, np.int64).reshape(len(labels), len(doc))
         potentials = chunker.model.predict([doc])
         assert potentials.lengths.tolist() == [len(doc)]
-        case = Case(
-            potentials.scores, potentials.trans, potentials.lengths, patterns=patterns_of(chunker)
-        )
+        p = potentials
+        case = Case(p.scores, p.trans, p.lengths, patterns=patterns_of(chunker))
         self.scores = score_of(case, self.labels)
         self.p = np.exp(self.scores - self.scores.max())
         self.p /= self.p.sum()
@@ -237,9 +205,7 @@ class Enumerated:
 
     def given(self, is_possible):
         """Only chunkings of which it is true: everything is conditioned on them."""
-        kept = [
-            i for i, chunks in enumerate(self.chunkings) if is_possible(chunks, self.tags_of(i))
-        ]
+        kept = [i for i, c in enumerate(self.chunkings) if is_possible(c, self.tags_of(i))]
         self.loss = -float(np.log(self.p[kept].sum()))
         self.chunkings, self.labels = [self.chunkings[i] for i in kept], self.labels[kept]
         self.scores, self.p = self.scores[kept], self.p[kept] / self.p[kept].sum()
@@ -247,9 +213,9 @@ class Enumerated:
 
     def given_tags(self, known):
         """Tags that are known, "_" where they are not. `loss` is that of the log-likelihood."""
-        return self.given(
-            lambda _, tags: all(k in ("_", tag) for k, tag in zip(known.split(), tags, strict=True))
-        )
+        labels = known.split()
+        pairs = [(i, known) for i, known in enumerate(labels) if known != "_"]
+        return self.given(lambda _, tags: all(tags[i] == known for i, known in pairs))
 
     def tags_of(self, i):
         return [self.tags[y] for y in self.labels[i]]
@@ -258,9 +224,8 @@ class Enumerated:
         return sum(p for p, chunks in zip(self.p, self.chunkings, strict=True) if chunk in chunks)
 
     def marginals(self):
-        return np.array(
-            [[self.p[here == y].sum() for y in range(len(self.tags))] for here in self.labels.T]
-        )
+        every = range(len(self.tags))
+        return np.array([[self.p[here == y].sum() for y in every] for here in self.labels.T])
 
 
 def patterns_of(chunker):
@@ -270,7 +235,5 @@ def patterns_of(chunker):
         return ()
     features = PatternFeatures.from_arrays(shim.extra["patterns"])
     weights = shim.values("patterns", is_train=False)[features.weight_of]
-    return tuple(
-        (tuple(int(y) for y in p), float(w))
-        for p, w in zip(features.patterns, weights, strict=True)
-    )
+    pairs = zip(features.patterns, weights, strict=True)
+    return tuple((tuple(map(int, p)), float(w)) for p, w in pairs)

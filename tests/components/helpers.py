@@ -7,6 +7,8 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..builders import doc_of, layer, misc, sources, tagger_of
+
 CORPUS = [
     ("the old dog sees a cat .", "D A N V D N ."),
     ("a cat runs .", "D N V ."),
@@ -18,17 +20,10 @@ CORPUS = [
 LABELS = (".", "A", "D", "N", "R", "V")
 TEMPLATES = ["bias", "lower[0]", "lower[-1]", "suffix2[0]"]
 FREQUENT = {"@misc": "spacy_hoseq.frequent_transitions.v1", "max_order": 3, "min_count": 1}
-RULES = {
-    "@misc": "spacy_hoseq.rule_patterns.v1",
-    "rules": [
-        {"name": "the", "tokens": [{"LOWER": "the"}, {}], "labels": ["D", "?l"], "tied": False},
-        {"name": "run", "tokens": [{}, {"LOWER": "runs"}], "labels": ["?l", "V"]},
-    ],
-}
-ALL_PATTERNS = {
-    "@misc": "spacy_hoseq.pattern_sources.v1",
-    "*": {"frequent": FREQUENT, "rules": RULES},
-}
+THE = {"name": "the", "tokens": [{"LOWER": "the"}, {}], "labels": ["D", "?l"], "tied": False}
+RUN = {"name": "run", "tokens": [{}, {"LOWER": "runs"}], "labels": ["?l", "V"]}
+RULES = misc("rule_patterns", rules=[THE, RUN])
+ALL_PATTERNS = sources(frequent=FREQUENT, rules=RULES)
 ADDITIVE = {"@misc": "spacy_hoseq.additive.v1", "learn_rate": 1.0}
 ADAGRAD = {"@misc": "spacy_hoseq.adagrad.v1", "learn_rate": 0.1}
 
@@ -37,10 +32,8 @@ def with_average(config, default="late"):
     """average: a field of the update rule."""
     average = config.pop("average", default)
     rule = config.get("update_rule", ADAGRAD)
-    return {
-        **config,
-        "update_rule": {**rule, "average": average} if isinstance(rule, dict) else rule,
-    }
+    rule = {**rule, "average": average} if isinstance(rule, dict) else rule
+    return {**config, "update_rule": rule}
 
 
 def sparse(templates=TEMPLATES, **settings):
@@ -49,11 +42,7 @@ def sparse(templates=TEMPLATES, **settings):
 
 def tagger_model(emissions=None, patterns=None):
     emissions = sparse() if emissions is None else emissions
-    return {
-        "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
-        "patterns": patterns,
-        "emissions": emissions,
-    }
+    return layer("HigherOrderTagger", patterns=patterns, emissions=emissions)
 
 
 VARIANTS = {
@@ -77,19 +66,9 @@ VARIANTS = {
 def blank(variant="max_margin", **config):
     """A pipeline with one tagger, not initialized (of language "xx", which is made fast)."""
     nlp = spacy.blank("xx")
-    nlp.add_pipe(
-        "hoseq_tagger",
-        config=with_average({"model": tagger_model(), **VARIANTS[variant], **config}),
-    )
+    settings = {"model": tagger_model(), **VARIANTS[variant], **config}
+    nlp.add_pipe("hoseq_tagger", config=with_average(settings))
     return nlp
-
-
-def tagger_of(nlp):
-    return nlp.get_pipe("hoseq_tagger")
-
-
-def doc_of(nlp, text, tags=None, **annotation):
-    return Doc(nlp.vocab, words=text.split(), tags=tags.split() if tags else None, **annotation)
 
 
 def examples_of(nlp, corpus=CORPUS):
@@ -140,17 +119,12 @@ def reloaded(nlp, data=None):
 def random_docs(nlp, n=25, seed=0):
     """Docs of known and unknown words, of all lengths, with and without sentence boundaries."""
     rng = np.random.default_rng(seed)
-    words = sorted({word for text, _ in CORPUS for word in text.split()}) + [
-        "12",
-        "unseen",
-        "Zebra",
-        "X1",
-    ]
+    known = {word for text, _ in CORPUS for word in text.split()}
+    words = sorted(known) + "12 unseen Zebra X1".split()
     docs = [Doc(nlp.vocab), Doc(nlp.vocab, words=["cat"])]
     for length in rng.integers(0, 15, size=n).tolist():
-        starts = (
-            [i == 0 or rng.random() < 0.2 for i in range(length)] if rng.random() < 0.5 else None
-        )
+        is_divided = rng.random() < 0.5
+        starts = [i == 0 or rng.random() < 0.2 for i in range(length)] if is_divided else None
         chosen = [words[i] for i in rng.integers(0, len(words), size=length)]
         docs.append(Doc(nlp.vocab, words=chosen, sent_starts=starts))
     return docs

@@ -13,20 +13,13 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span, SpanGroup, Token
 from spacy.training import Corpus, Example
 
+from ..builders import layer
+
 ASSETS = Path(__file__).parents[2] / "assets" / "en"
 LANG = "xx"  # its tokenizer has few exceptions: a pipeline loads in a third of the time of an English one
 N_TRAIN, N_DEV, TOGETHER = 120, 24, 4  # sentences; of one text
 MOOD = "contract_mood"  # an extension attribute of tokens
-TEMPLATES = [
-    "bias",
-    "lower[0]",
-    "lower[-1]",
-    "lower[1]",
-    "suffix2[0]",
-    "suffix3[0]",
-    "prefix1[0]",
-    "is_title[0]",
-]
+TEMPLATES = "bias lower[0] lower[-1] lower[1] suffix2[0] suffix3[0] prefix1[0] is_title[0]".split()
 CONTEXTS = [*TEMPLATES, "label[-1]", "label[1]"]
 STRATEGIES = (
     "easiest_first", "easiest_last", "left_to_right", "right_to_left", "dependency_network", "full_bidirectional",
@@ -39,14 +32,10 @@ UPOS = {
     ",": ("PUNCT", ""), ".": ("PUNCT", ""),
 }  # fmt: skip
 TAGGER = "hoseq_tagger"
-GREEDY, NOT_GREEDY = (
-    f"hoseq_bidirectional_tagger, {kind}" for kind in ("easiest first or last", "other strategies")
-)
-SPARSE = {
-    "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
-    "patterns": None,
-    "emissions": {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": TEMPLATES},
-}
+GREEDY = "hoseq_bidirectional_tagger, easiest first or last"
+NOT_GREEDY = "hoseq_bidirectional_tagger, other strategies"
+EMISSIONS = layer("SparseLinear", templates=TEMPLATES)
+SPARSE = layer("HigherOrderTagger", patterns=None, emissions=EMISSIONS)
 PARTS = {"@misc": "spacy_hoseq.morphological_parts.v1"}
 LOCAL = {"@architectures": "spacy_hoseq.LocalClassifiers.v1", "order": 1, "templates": CONTEXTS}
 
@@ -75,9 +64,8 @@ def bidirectional(strategy: str) -> Kind:
     config = {"strategy": strategy, "model": LOCAL, "width": 0.05}
     keeps = ("save_decisions", "hoseq_decisions") if greedy else ("", "")
     column = GREEDY if greedy else NOT_GREEDY
-    return Kind(
-        strategy, "hoseq_bidirectional_tagger", config, ("tag_acc", 0.6), "tag", *keeps, column
-    )
+    factory, score = "hoseq_bidirectional_tagger", ("tag_acc", 0.6)
+    return Kind(strategy, factory, config, score, "tag", *keeps, column)
 
 
 OTHER = "hoseq_tagger, other attributes"
@@ -86,63 +74,24 @@ SLOW = (
     "lemmatizer",
 )  # fmt: skip
 NER = {"@scorers": "spacy.ner_scorer.v1"}
+NAMES = {"spans_key": "names", "annotate_ents": True, "scorer": NER, "span_threshold": 0.3}
+MORPHS = {**SPARSE, "label_pairs": False, "parts": PARTS}
+
+
+def kind(name: str, factory: str, score: Any, place: str, column: str = "", **config: Any) -> Kind:
+    config = {"model": SPARSE, **config}
+    return Kind(name, factory, config, score, place, column=column or factory)
+
+
 KINDS = [
     Kind("tagger", "hoseq_tagger", {"model": SPARSE}, ("tag_acc", 0.6), "tag"),
     *map(bidirectional, STRATEGIES),
-    Kind(
-        "chunker",
-        "hoseq_chunker",
-        {"model": SPARSE},
-        ("spans_chunks_f", 0.4),
-        "spans.chunks",
-        column="hoseq_chunker",
-    ),
-    Kind(
-        "entities",
-        "hoseq_chunker",
-        {
-            "model": SPARSE,
-            "spans_key": "names",
-            "annotate_ents": True,
-            "scorer": NER,
-            "span_threshold": 0.3,
-        },
-        ("ents_f", 0.4),
-        "spans.names",
-        column="hoseq_chunker",
-    ),
-    Kind(
-        "morphologizer",
-        "hoseq_morphologizer",
-        {"model": {**SPARSE, "label_pairs": False, "parts": PARTS}},
-        ("pos_acc", 0.6),
-        "morph",
-        column="hoseq_morphologizer",
-    ),
-    Kind(
-        "lemmatizer",
-        "hoseq_lemmatizer",
-        {"model": SPARSE},
-        ("lemma_acc", 0.6),
-        "lemma",
-        column="hoseq_lemmatizer",
-    ),
-    Kind(
-        "sentences",
-        "hoseq_tagger",
-        {"model": SPARSE, "attribute": "sent_start"},
-        ("sents_f", 0.3),
-        "sent_start",
-        column=OTHER,
-    ),
-    Kind(
-        "extension",
-        "hoseq_tagger",
-        {"model": SPARSE, "attribute": f"_.{MOOD}"},
-        (f"{MOOD}_acc", 0.6),
-        f"_.{MOOD}",
-        column=OTHER,
-    ),
+    kind("chunker", "hoseq_chunker", ("spans_chunks_f", 0.4), "spans.chunks"),
+    kind("entities", "hoseq_chunker", ("ents_f", 0.4), "spans.names", **NAMES),
+    kind("morphologizer", "hoseq_morphologizer", ("pos_acc", 0.6), "morph", model=MORPHS),
+    kind("lemmatizer", "hoseq_lemmatizer", ("lemma_acc", 0.6), "lemma"),
+    kind("sentences", TAGGER, ("sents_f", 0.3), "sent_start", OTHER, attribute="sent_start"),
+    kind("extension", TAGGER, (f"{MOOD}_acc", 0.6), f"_.{MOOD}", OTHER, attribute=f"_.{MOOD}"),
 ]
 
 
@@ -156,10 +105,8 @@ def annotated(vocab: Any, path: Path, n: int) -> list[Doc]:
     if not Token.has_extension(MOOD):
         Token.set_extension(MOOD, default="")
     sentences = sentences_of(path, n)
-    return [
-        annotated_doc(vocab, sentences[i : i + TOGETHER])
-        for i in range(0, len(sentences), TOGETHER)
-    ]
+    groups = [sentences[i : i + TOGETHER] for i in range(0, len(sentences), TOGETHER)]
+    return [annotated_doc(vocab, group) for group in groups]
 
 
 def lemma_of(word: str, tag: str) -> str:
@@ -173,15 +120,11 @@ def annotated_doc(vocab: Any, sentences: list[list[list[str]]]) -> Doc:
     starts = [i == 0 for sentence in sentences for i in range(len(sentence))]
     tags = [tag[:2] for _, tag, _ in rows]  # fewer labels, so that all strategies are quick
     known = [UPOS.get(tag, ("X", "")) for _, tag, _ in rows]
-    doc = Doc(
-        vocab,
-        words=[word for word, _, _ in rows],
-        tags=tags,
-        pos=[pos for pos, _ in known],
-        morphs=[features for _, features in known],
-        lemmas=[lemma_of(word, tag) for word, tag, _ in rows],
-        sent_starts=starts,
-    )
+    words = [word for word, _, _ in rows]
+    pos, morphs = map(list, zip(*known, strict=True))
+    lemmas = [lemma_of(word, tag) for word, tag, _ in rows]
+    layers = {"tags": tags, "pos": pos, "morphs": morphs, "lemmas": lemmas}
+    doc = Doc(vocab, words=words, sent_starts=starts, **layers)
     begins = [i for i, (_, _, chunk) in enumerate(rows) if chunk.startswith("B-")]
     spans = []
     for first in begins:
@@ -204,12 +147,9 @@ def blank(kind: Kind, **settings: Any) -> Language:
 
 def config_of(kind: Kind, folder: Path) -> Any:
     """For `spacy train`, over the files of `write_corpus`."""
-    nlp = blank(kind)
-    config = nlp.config.copy()
+    config = blank(kind).config.copy()
     config["paths"].update({"train": str(folder / "train.spacy"), "dev": str(folder / "dev.spacy")})
-    config["training"].update(
-        {"max_epochs": 3, "eval_frequency": 44, "patience": 0, "dropout": 0.0}
-    )
+    config["training"].update(max_epochs=3, eval_frequency=44, patience=0, dropout=0.0)
     config["training"]["batcher"] = {"@batchers": "spacy.batch_by_sequence.v1", "size": 2}
     config["training"]["logger"] = {"@loggers": "spacy.ConsoleLogger.v3", "progress_bar": None}
     config["training"]["score_weights"] = {kind.score[0]: 1.0}
@@ -257,7 +197,5 @@ def said(nlp: Language, gold: list[Example], kind: Kind) -> list[Any]:
     return [labels_of(doc, kind) for doc in nlp.pipe(texts(gold))]
 
 
-EACH = [
-    pytest.param(kind, id=kind.name, marks=[pytest.mark.long] if kind.name in SLOW else [])
-    for kind in KINDS
-]
+LONG = {name: [pytest.mark.long] for name in SLOW}
+EACH = [pytest.param(kind, id=kind.name, marks=LONG.get(kind.name, [])) for kind in KINDS]

@@ -43,8 +43,7 @@ def blank(**config):
 
 def trained(n_updates=20, lexicon=None, **config):
     nlp = blank(**config)
-    pipe = nlp.get_pipe(NAME)
-    pipe.initialize(lambda: examples_of(nlp), nlp=nlp, lexicon=lexicon)
+    nlp.get_pipe(NAME).initialize(lambda: examples_of(nlp), nlp=nlp, lexicon=lexicon)
     for _ in range(n_updates):
         nlp.update(examples_of(nlp))
     return nlp

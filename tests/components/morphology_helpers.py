@@ -4,6 +4,8 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..builders import learn
+
 NAME = "hoseq_morphologizer"
 CORPUS = [  # word, tag, part of speech, features
     "magna|A NOM|ADJ|Case=Nom|Number=Sing urbs|N.nom|NOUN|Case=Nom|Number=Sing ardet|V|VERB|Number=Sing .|,|PUNCT|",
@@ -37,10 +39,7 @@ def blank(**config):
 
 def trained(n_updates=20, corpus=CORPUS, **config):
     nlp = blank(**config)
-    nlp.initialize(lambda: examples_of(nlp, corpus))
-    for _ in range(n_updates):
-        nlp.update(examples_of(nlp, corpus))
-    return nlp
+    return learn(nlp, examples_of(nlp, corpus), n_updates)
 
 
 def said(doc):

@@ -10,12 +10,8 @@ from .helpers import blank, reloaded, sparse, tagger_model
 
 WORDS = {"N": "ant bee cow".split(), "V": "dig eat fly".split()}
 # The label (B: first of a run of equal tags, I: inside) depends on the tags and on nothing else.
-CORPUS = [
-    ("ant bee dig", "N N V"),
-    ("dig eat cow", "V V N"),
-    ("cow fly bee", "N V N"),
-    ("fly dig ant cow", "V V N N"),
-]
+CORPUS = [("ant bee dig", "N N V"), ("dig eat cow", "V V N")]
+CORPUS += [("cow fly bee", "N V N"), ("fly dig ant cow", "V V N N")]
 UNSEEN = [("bee ant cow eat", "N N N V"), ("eat dig bee", "V V N"), ("ant fly eat", "N V V")]
 
 
@@ -61,9 +57,8 @@ def fitted(templates, **settings):
     nlp.add_pipe("hoseq_tagger", config={"attribute": "_.test_run", "model": model})
     optimizer = nlp.initialize(lambda: examples_of(nlp))
     for _ in range(30):
-        nlp.update(
-            examples_of(nlp), sgd=optimizer, losses={}, annotates=["tests_hoseq_word_tagger"]
-        )
+        settings = {"sgd": optimizer, "losses": {}, "annotates": ["tests_hoseq_word_tagger"]}
+        nlp.update(examples_of(nlp), **settings)
     return nlp
 
 

@@ -5,7 +5,8 @@ import spacy
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from .helpers import CORPUS, blank, doc_of, examples_of, reloaded, sparse, tagger_model, tagger_of
+from ..builders import doc_of, learn, tagger_of
+from .helpers import CORPUS, blank, examples_of, reloaded, sparse, tagger_model
 
 POS = {"D": "DET", "A": "ADJ", "N": "NOUN", "V": "VERB", "R": "ADV", ".": "PUNCT"}
 
@@ -17,10 +18,8 @@ def label():
 
 
 def pos_examples(nlp):
-    return [
-        Example.from_dict(doc_of(nlp, text), {"pos": [POS[tag] for tag in tags.split()]})
-        for text, tags in CORPUS
-    ]
+    corpus = [(doc_of(nlp, text), [POS[tag] for tag in tags.split()]) for text, tags in CORPUS]
+    return [Example.from_dict(doc, {"pos": pos}) for doc, pos in corpus]
 
 
 def label_examples(nlp, name="test_label"):
@@ -35,10 +34,7 @@ def label_examples(nlp, name="test_label"):
 
 def fit(nlp, examples, n=25):
     nlp.config["training"]["score_weights"] = {"pos_acc": 0.5, "test_label_acc": 0.5}
-    optimizer = nlp.initialize(lambda: examples(nlp))
-    for _ in range(n):
-        nlp.update(examples(nlp), sgd=optimizer, losses={})
-    return nlp
+    return learn(nlp, examples(nlp), n)
 
 
 @pytest.mark.parametrize("objective", ["max_margin", "log_likelihood"])
@@ -137,19 +133,14 @@ def test_attribute_that_cannot_be_written(attribute):
 def test_extension_that_reads_the_whole_doc():
     """A long text is cut between sentences, unless a getter may look beyond them, here by place in the Doc."""
     name = "test_by_place"
-    Token.set_extension(
-        name, getter=lambda token: token.doc.user_data.get("hints", {}).get(token.i, "")
-    )
+    Token.set_extension(name, getter=lambda t: t.doc.user_data.get("hints", {}).get(t.i, ""))
     try:
         nlp = blank(model=tagger_model(sparse([f"_.{name}[0]"])))
         examples = examples_of(nlp)
         for eg in examples:
-            eg.predicted.user_data["hints"] = eg.reference.user_data["hints"] = {
-                t.i: t.tag_ for t in eg.reference
-            }
-        nlp.initialize(lambda: examples)
-        for _ in range(10):
-            nlp.update(examples)
+            hints = {t.i: t.tag_ for t in eg.reference}
+            eg.predicted.user_data["hints"] = eg.reference.user_data["hints"] = hints
+        learn(nlp, examples, 10)
         tags = "D N V . N V . N V R . D A N .".split()
         doc = Doc(nlp.vocab, words=["x"] * 15, sent_starts=[i in (0, 4, 7, 11) for i in range(15)])
         doc.user_data["hints"] = dict(enumerate(tags))

@@ -13,11 +13,11 @@ from spacy_hoseq.decoders.bidirectional.easiest_first import decision_order, dec
 from spacy_hoseq.decoders.bidirectional.local import OFFSETS
 from spacy_hoseq.features.sequences import sequence_lengths
 
+from ..builders import doc_of
 from .bidirectional_helpers import (
     NAME,
     STRATEGIES,
     blank,
-    chunked_doc,
     local,
     of,
     ready,
@@ -25,7 +25,7 @@ from .bidirectional_helpers import (
     train,
     trained,
 )
-from .helpers import doc_of, examples_of, random_docs
+from .helpers import examples_of, random_docs
 
 CHAIN = [("a x", "A B"), ("b x", "B A"), ("a x x x", "A B A B"), ("b x x", "B A B"), ("x x b", "B A B"),
          ("x x x a", "B A B A")]  # fmt: skip
@@ -38,12 +38,8 @@ def with_gaps(nlp, text, tags):
 @pytest.mark.long
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_preset_tags_stay_and_constrain_their_neighbours(strategy):
-    nlp = trained(
-        30,
-        of(CHAIN),
-        strategy=strategy,
-        model=local(["lower[0]", "label[-1]", "label[1]"], order=1),
-    )
+    model = local(["lower[0]", "label[-1]", "label[1]"], order=1)
+    nlp = trained(30, of(CHAIN), strategy=strategy, model=model)
     hears = {"left_to_right": ["B _", "A _"], "right_to_left": ["_ A", "_ B"], "easiest_last": []}
     # the end of the sentence can tell more than a neighbour
     hears["full_bidirectional"] = ["A _", "_ A"]
@@ -63,15 +59,13 @@ def test_labels_are_those_of_the_decoder(strategy, order):
     before = [doc.to_bytes() for doc in docs]
     scores, lengths = tagger_of(nlp).model.predict(docs), sequence_lengths(docs)
     if strategy.startswith("easiest"):
-        expected = decode_easiest_first(
-            scores, lengths, order, hardest=strategy == "easiest_last"
-        ).labels
+        hardest = strategy == "easiest_last"
+        expected = decode_easiest_first(scores, lengths, order, hardest=hardest).labels
     else:
         expected = decode_decompositions(scores, lengths, order, strategy, prune=0.01).labels
     found = tagger_of(nlp).predict(docs)
-    assert np.concatenate(found.label_ids).tolist() == expected.tolist() and set(
-        expected.tolist()
-    ) == set(range(6))
+    assert np.concatenate(found.label_ids).tolist() == expected.tolist()
+    assert set(expected.tolist()) == set(range(6))
     assert [len(labels) for labels in found.label_ids] == [len(doc) for doc in docs]
     assert [doc.to_bytes() for doc in docs] == before, "docs are not touched"
 
@@ -87,9 +81,8 @@ def test_decisions(strategy, order):
     path = decode_easiest_first(tagger_of(nlp).model.predict(docs), lengths, order, hardest=hardest)
     expected = decision_order(path, hardest=hardest)
     found = [doc._.hoseq_decisions[NAME] for doc in tagger_of(nlp).pipe(docs, batch_size=7)]
-    order_, probabilities = (
-        np.concatenate([each[key] for each in found]) for key in ("order", "probabilities")
-    )
+    both = [np.concatenate([doc[key] for doc in found]) for key in ("order", "probabilities")]
+    order_, probabilities = both
     assert order_.tolist() == expected.tolist()
     assert probabilities == pytest.approx(np.exp(path.log_probabilities), rel=1e-5)
     assert probabilities.dtype == np.float32 and 0 < probabilities.min() <= probabilities.max() <= 1
@@ -127,32 +120,23 @@ def scores_of(nlp, examples):
 
 def defined_loss(nlp, examples, masks):
     """- sum of log p(gold | gold neighbours), over tokens whose label and neighbours are known; mean of classifiers."""
-    scores, order, labels = (
-        scores_of(nlp, examples),
-        tagger_of(nlp).model.attrs["order"],
-        tagger_of(nlp).labels,
-    )
+    pipe = tagger_of(nlp)
+    scores, order, labels = scores_of(nlp, examples), pipe.model.attrs["order"], pipe.labels
     total, start = 0.0, 0
     for sentence in [list(sent) for eg in examples for sent in eg.reference.sents]:
         names = [token.tag_ for token in sentence]
         for i, name in enumerate(names):
-            beyond = {
-                j: len(labels) + (j > 0) for j in OFFSETS[order] if not 0 <= i + j < len(names)
-            }
+            outside = [j for j in OFFSETS[order] if not 0 <= i + j < len(names)]
+            beyond = {j: len(labels) + (j > 0) for j in outside}
             around = [beyond[j] if j in beyond else names[i + j] for j in OFFSETS[order]]
             for mask in masks if name else []:
                 seen = [label for slot, label in enumerate(around) if mask >> slot & 1]
                 if "" in seen:
                     continue
-                context = [
-                    labels.index(label) if label in labels else label or 0 for label in around
-                ]
-                row = scores(
-                    np.array([start + i]), np.array([mask]), np.zeros(1, int), np.array([context])
-                )[0]
-                total += math.log(sum(math.exp(float(s)) for s in row)) - float(
-                    row[labels.index(name)]
-                )
+                known = {label: i for i, label in enumerate(labels)}
+                context = [known.get(label, label or 0) for label in around]
+                row = scores(*map(np.array, ([start + i], [mask], [0], [context])))[0]
+                total += math.log(np.exp(row, dtype=float).sum()) - float(row[labels.index(name)])
         start += len(names)
     return total / len(masks)
 
@@ -163,16 +147,12 @@ def test_loss_is_that_of_the_definition(order, masks):
     words, starts = "the old dog sees a cat . she runs".split(), [1, 0, 0, 0, 0, 0, 0, 1, 0]
     for tags in ("D A N V D N . N V".split(), ["D", "", "N", "V", "", "", ".", "", "V"]):
         docs = [Doc(nlp.vocab, words=words, sent_starts=starts, tags=t) for t in (None, tags)]
-        examples = [
-            Example(*docs),
-            Example(doc_of(nlp, "runs"), doc_of(nlp, "runs", "V", sent_starts=[1])),
-        ]
+        runs = doc_of(nlp, "runs"), doc_of(nlp, "runs", "V", sent_starts=[1])
+        examples = [Example(*docs), Example(*runs)]
         expected = defined_loss(nlp, examples, masks)
         loss, gradient = tagger_of(nlp).get_loss(examples, scores_of(nlp, examples))
         assert loss == pytest.approx(expected, rel=1e-5) and gradient is None and loss > 1
-        assert tagger_of(nlp).update(examples)[NAME] == pytest.approx(expected, rel=2e-3), (
-            "weights before rounding"
-        )
+        assert tagger_of(nlp).update(examples)[NAME] == pytest.approx(expected, rel=2e-3)
 
 
 def objective(nlp):
@@ -217,7 +197,7 @@ def test_features_of_gold_tags_and_of_earlier_components():
     nlp.add_pipe("tests_hoseq_lookup_tagger")
     nlp.add_pipe(NAME, config={"model": local(["tag[0]"]), "representation": "iob2"})
     nlp.add_pipe("tests_hoseq_lookup_tagger", name="later")
-    reference = chunked_doc(nlp, "the dog odd", [(0, 2, "NP")], tags=["GOLD", "N", "N"])
+    reference = doc_of(nlp, "the dog odd", "GOLD N N", [(0, 2, "NP")])
     nlp.initialize(lambda: [Example(Doc(nlp.vocab, words=["the", "dog", "odd"]), reference)])
     assert rows_of_keys(nlp) == 3, "GOLD, N, and D; no tag for `odd`"
     alone = blank(model=local(["tag[0]"]), representation="iob2")

@@ -12,11 +12,11 @@ from spacy_hoseq.components.targets.chunk_tags import ChunkTags
 from spacy_hoseq.components.targets.target import LabelTable
 from spacy_hoseq.features.sequences import words_of
 
+from ..builders import doc_of
 from .bidirectional_helpers import (
     CHUNKED,
     STRATEGIES,
     blank,
-    chunked_doc,
     chunked_examples,
     chunker,
     chunks_of,
@@ -43,13 +43,12 @@ def test_chunks_are_learnt(representation, strategy):
         nlp = chunker(representation, 25, strategy=strategy)
         for text, chunks in CHUNKED:
             assert chunks_of(nlp, text) == chunks == chunks_of(reloaded(nlp), text)
-        doc = tagger_of(nlp)(chunked_doc(nlp, CHUNKED[0][0]))
+        doc = tagger_of(nlp)(doc_of(nlp, CHUNKED[0][0]))
         assert [t.tag_ for t in doc] == [""] * 7 and doc.spans["chunks"].name == "chunks"
         assert nlp.evaluate(chunked_examples(nlp))["spans_chunks_f"] == 1.0
         types = {label.partition("-")[2] for label in tagger_of(nlp).labels}
-        assert types == {"", "NP", "VP"} and set(tagger_of(nlp).labels) <= set(
-            tag_names(["NP", "VP"], representation)
-        )
+        assert types == {"", "NP", "VP"}
+        assert set(tagger_of(nlp).labels) <= set(tag_names(["NP", "VP"], representation))
 
 
 def written(nlp, doc, tags):
@@ -77,32 +76,27 @@ def test_spans_that_are_written(tags, starts, expected):
     nlp = blank(representation="iob2")
     for label in ("O", "B-A", "I-A", "B-B", "I-B"):
         tagger_of(nlp).add_label(label)
-    doc = chunked_doc(nlp, "a b c d", sent_starts=starts)
+    doc = doc_of(nlp, "a b c d", sent_starts=starts)
     assert written(nlp, doc, tags) == expected
-    assert [span.text for span in doc.spans["chunks"]] == [
-        "a b c d"[2 * i : 2 * j - 1] for i, j, _ in expected
-    ]
+    words = ["a b c d"[2 * i : 2 * j - 1] for i, j, _ in expected]
+    assert [span.text for span in doc.spans["chunks"]] == words
 
 
 def test_tags_of_other_representations_are_repaired():
     nlp = blank(representation="bilou")
     for label in ("O", "B-A", "I-A", "L-A", "U-A"):
         tagger_of(nlp).add_label(label)
-    assert written(nlp, chunked_doc(nlp, "a b c d e"), "I-A L-A L-A U-A I-A") == [
+    assert written(nlp, doc_of(nlp, "a b c d e"), "I-A L-A L-A U-A I-A") == [
         (0, 2, "A"), (2, 3, "A"), (3, 4, "A"), (4, 5, "A"),
     ]  # fmt: skip
 
 
 def test_no_chunk_crosses_the_end_of_a_sentence():
-    nlp = chunker(
-        "ioe2",
-        examples=lambda nlp: chunked_examples(nlp, [("the old dog", [(0, 3, "NP")]), (".", [])]),
-    )
+    corpus = [("the old dog", [(0, 3, "NP")]), (".", [])]
+    nlp = chunker("ioe2", examples=lambda nlp: chunked_examples(nlp, corpus))
     assert chunks_of(nlp, "the old dog") == [(0, 3, "NP")]
-    assert chunks_of(nlp, "the old old old dog", sent_starts=[1, 0, 1, 0, 0])[:2] == [
-        (0, 2, "NP"),
-        (2, 5, "NP"),
-    ]
+    found = chunks_of(nlp, "the old old old dog", sent_starts=[1, 0, 1, 0, 0])
+    assert found[:2] == [(0, 2, "NP"), (2, 5, "NP")]
 
 
 @st.composite
@@ -117,9 +111,8 @@ def docs_with_chunks(draw):
             spans.append((first, at, draw(st.sampled_from(["A", "B-2", "O"]))))
         at += draw(st.integers(0 if at > begin else 1, 2))
         starts += [True] + [False] * (at - begin - 1)
-    return chunked_doc(
-        NLP, " ".join("abcdefgh"[i % 8] for i in range(at)), spans, sent_starts=starts
-    ), spans
+    text = " ".join("abcdefgh"[i % 8] for i in range(at))
+    return doc_of(NLP, text, chunks=spans, sent_starts=starts), spans
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS)

@@ -6,14 +6,14 @@ from spacy.training import Example
 
 from spacy_hoseq.scorers import chunk_score
 
-from .bidirectional_helpers import chunked_doc
+from ..builders import doc_of
 
 NLP = spacy.blank("xx")
 SCORER = spacy.registry.scorers.get("spacy_hoseq.chunk_scorer.v1")()
 
 
 def example(guessed, gold, text="a b c d e f", key="chunks"):
-    return Example(chunked_doc(NLP, text, guessed, key), chunked_doc(NLP, text, gold, key))
+    return Example(*(doc_of(NLP, text, chunks=chunks, key=key) for chunks in (guessed, gold)))
 
 
 # 3 of 4 guesses right, 3 of 5 chunks found: one wrong type, one wrong end, one missed
@@ -24,11 +24,8 @@ EXAMPLES = [
 
 
 def prf(p, r):
-    return {
-        "p": pytest.approx(p),
-        "r": pytest.approx(r),
-        "f": pytest.approx(2 * p * r / (p + r) if p + r else 0.0),
-    }
+    f = 2 * p * r / (p + r) if p + r else 0.0
+    return {"p": pytest.approx(p), "r": pytest.approx(r), "f": pytest.approx(f)}
 
 
 @pytest.mark.parametrize("key", ["chunks", "phrases"])
@@ -48,29 +45,20 @@ def test_bounds_and_type_must_be_right():
 
 
 def test_docs_without_gold_chunks():
-    nothing = {
-        "spans_chunks_p": None,
-        "spans_chunks_r": None,
-        "spans_chunks_f": None,
-        "spans_chunks_per_type": None,
-    }
+    nothing = {f"spans_chunks_{name}": None for name in ("p", "r", "f", "per_type")}
     assert chunk_score([]) == nothing == chunk_score([example([(0, 2, "NP")], None)])
     two = [example(*EXAMPLES[0]), example([(0, 2, "NP")], None)]
     assert chunk_score(two) == chunk_score(two[:1])
-    assert chunk_score([example([(0, 2, "NP")], [])])["spans_chunks_p"] == 0, (
-        "annotated: there are none"
-    )
+    assert chunk_score([example([(0, 2, "NP")], [])])["spans_chunks_p"] == 0
 
 
 def test_docs_without_guessed_chunks():
     scores = chunk_score([example(None, [(0, 2, "NP")]), example(*EXAMPLES[0])])
-    assert (scores["spans_chunks_p"], scores["spans_chunks_r"]) == (
-        pytest.approx(1),
-        pytest.approx(1 / 2),
-    )
+    assert scores["spans_chunks_p"] == pytest.approx(1)
+    assert scores["spans_chunks_r"] == pytest.approx(1 / 2)
 
 
 def test_other_tokens():
-    reference = chunked_doc(NLP, "ab c", [(0, 1, "NP"), (1, 2, "VP")], spaces=[False, False])
-    guessed = chunked_doc(NLP, "a b c", [(0, 2, "NP"), (2, 3, "VP")], spaces=[False] * 3)
+    reference = doc_of(NLP, "ab c", chunks=[(0, 1, "NP"), (1, 2, "VP")], spaces=[False, False])
+    guessed = doc_of(NLP, "a b c", chunks=[(0, 2, "NP"), (2, 3, "VP")], spaces=[False] * 3)
     assert chunk_score([Example(guessed, reference)])["spans_chunks_f"] == 1

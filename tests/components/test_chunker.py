@@ -7,6 +7,7 @@ import pytest
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from ..builders import doc_of
 from .chunker_helpers import (
     NAME,
     REPRESENTATIONS,
@@ -14,7 +15,6 @@ from .chunker_helpers import (
     TYPES,
     Enumerated,
     chunker_of,
-    doc_of,
     examples_of,
     gold,
     on,
@@ -30,17 +30,14 @@ from .chunker_helpers import (
 def test_loss_is_that_of_the_definition():
     """Minus the log-probability of the gold chunks, among all ways to chunk the sentences."""
     nlp = random_chunker(scale=0.5)
-    corpus = [
-        ("dogs run .", "N V .", [(0, 1, "NP"), (1, 2, "VP")]),
-        ("oh the cat .", "U D N .", [(1, 3, "NP")]),
-    ]
+    oh = ("oh the cat .", "U D N .", [(1, 3, "NP")])
+    corpus = [("dogs run .", "N V .", [(0, 1, "NP"), (1, 2, "VP")]), oh]
     expected = 0.0
     for text, _, chunks in corpus:
         found = Enumerated(nlp, doc_of(nlp, text))
         expected -= np.log(found.p[found.chunkings.index(tuple(chunks))])
-    assert chunker_of(nlp).update(examples_of(nlp, corpus))[NAME] == pytest.approx(
-        expected, rel=1e-3
-    )
+    loss = chunker_of(nlp).update(examples_of(nlp, corpus))[NAME]
+    assert loss == pytest.approx(expected, rel=1e-3)
 
 
 def short_docs(nlp):
@@ -59,15 +56,12 @@ def test_chunks_and_scores_are_the_enumerated_ones(representation, model):
             expected = Enumerated(nlp, doc)
             found = chunker_of(nlp)(doc.copy())
             assert on(found) == expected.best()[0][0]
-            assert scores_on(found) == pytest.approx(
-                [expected.probability(c) for c in on(found)], abs=1e-6
-            )
+            wanted = [expected.probability(chunk) for chunk in on(found)]
+            assert scores_on(found) == pytest.approx(wanted, abs=1e-6)
             marginals = found._.hoseq_marginals[NAME]
             assert marginals["labels"] == expected.tags
             assert marginals["probabilities"] == pytest.approx(expected.marginals(), abs=1e-6)
-            assert marginals["probabilities"].sum(axis=1) == pytest.approx(
-                np.ones(len(doc)), abs=1e-6
-            )
+            assert marginals["probabilities"].sum(axis=1) == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.long
@@ -95,15 +89,13 @@ def test_features_look_beyond_sentences_but_chunks_do_not():
                 assert before <= span.start < span.end <= len(doc) and span.label_ in TYPES
                 assert not any(token.is_sent_start for token in span[1:])
                 before = span.end
-            assert len(scores_on(doc)) == len(on(doc)) and all(
-                0 <= s <= 1 + 1e-6 for s in scores_on(doc)
-            )
+            scores = scores_on(doc)
+            assert len(scores) == len(on(doc)) and all(0 <= s <= 1 + 1e-6 for s in scores)
 
 
 def test_spans_that_are_added_have_no_score():
     """Spans that a user adds later have no score; those before keep theirs."""
-    nlp = ready()
-    doc = nlp(TEXTS[0])
+    doc = ready()(TEXTS[0])
     before = scores_on(doc)
     doc.spans["chunks"].append(Span(doc, 6, 7, "NP"))
     assert len(on(doc)) == 4 and scores_on(doc) == before
@@ -125,9 +117,8 @@ WORDS = [("ab", "T", [(0, 1, "NP")]), ("cd ef", "T T", [(0, 2, "VP")])]
 
 
 def small(representation="bilou", **config):
-    return random_chunker(
-        examples=lambda nlp: examples_of(nlp, WORDS), representation=representation, **config
-    )
+    config |= {"representation": representation}
+    return random_chunker(examples=lambda nlp: examples_of(nlp, WORDS), **config)
 
 
 def pieces(nlp, text, chunks=None, **annotation):
@@ -146,12 +137,10 @@ def loss_of(nlp, *examples):
 def test_docs_with_and_without_the_span_group():
     """The latter add nothing to the loss, and do not keep the others from being learnt."""
     nlp = small()
-    known, unknown = doc_of(nlp, "ab cd", [(0, 1, "NP")]), doc_of(nlp, "ef ef ab")
+    known, unknown = doc_of(nlp, "ab cd", chunks=[(0, 1, "NP")]), doc_of(nlp, "ef ef ab")
     expected = loss_of(nlp, Example(doc_of(nlp, "ab cd"), known))
-    both = loss_of(
-        nlp, Example(doc_of(nlp, "ef ef ab"), unknown), Example(doc_of(nlp, "ab cd"), known)
-    )
-    assert both == pytest.approx(expected, rel=1e-5)
+    examples = [Example(doc_of(nlp, "ef ef ab"), unknown), Example(doc_of(nlp, "ab cd"), known)]
+    assert loss_of(nlp, *examples) == pytest.approx(expected, rel=1e-5)
     mixed = trained(
         examples=lambda nlp: [
             *examples_of(nlp),
@@ -194,7 +183,7 @@ def test_gold_on_other_tokens(predicted, reference, chunks, known):
 )
 def test_spans_that_are_no_chunks(spans, problem):
     nlp = trained(n_updates=0)
-    reference = doc_of(nlp, "a b c d", spans, sent_starts=[1, 0, 1, 0])
+    reference = doc_of(nlp, "a b c d", chunks=spans, sent_starts=[1, 0, 1, 0])
     for predicted in ("a b c d", "ab c d"):
         examples = [Example(doc_of(nlp, predicted), reference)]
         with pytest.raises(ValueError, match=rf"\[HS083\].*{problem}"):
@@ -215,7 +204,9 @@ def test_unknown_types_are_not_annotated(chunks, known, n):
     nlp = small()
     expected = Enumerated(nlp, doc_of(nlp, "ab cd ef")).given_tags(known)
     with pytest.warns(UserWarning, match=rf"\[HW001\] {n} tokens .*-PP"):
-        found = loss_of(nlp, Example(doc_of(nlp, "ab cd ef"), doc_of(nlp, "ab cd ef", chunks)))
+        found = loss_of(
+            nlp, Example(doc_of(nlp, "ab cd ef"), doc_of(nlp, "ab cd ef", chunks=chunks))
+        )
     assert found == pytest.approx(expected.loss, rel=1e-4, abs=1e-5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -236,9 +227,7 @@ def test_predicted_sentences_that_cut_a_chunk(chunks, starts, known):
     """The reference has no sentences; tokens whose tag is not possible there count as not annotated."""
     nlp = small()
     predicted = doc_of(nlp, "ab cd ef ab", sent_starts=starts)
-    parts = [span.as_doc() for span in predicted.sents]
-    expected = sum(
-        Enumerated(nlp, part).given_tags(tags).loss for part, tags in zip(parts, known, strict=True)
-    )
-    found = loss_of(nlp, Example(predicted, doc_of(nlp, "ab cd ef ab", chunks)))
+    pairs = zip([span.as_doc() for span in predicted.sents], known, strict=True)
+    expected = sum(Enumerated(nlp, part).given_tags(tags).loss for part, tags in pairs)
+    found = loss_of(nlp, Example(predicted, doc_of(nlp, "ab cd ef ab", chunks=chunks)))
     assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)

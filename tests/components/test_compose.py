@@ -14,16 +14,17 @@ import spacy_hoseq
 from spacy_hoseq.features.word_classes import WORD_CLASSES_TABLE, word_classes
 from spacy_hoseq.pipelines.recipes import RECIPES, recipe
 
+from ..builders import learn, packaged, spans_of, unannotated
 from .test_factories import gold
 
 WORDS = "the dog runs in Leeds . Ann Lee sees it".split()
 PIPELINES = ("en", "zh", "af", "cy")
-QUICK = [("entities", "en"), ("en", "tagger")]
+QUICK = [("entities", "af"), ("cy", "tagger")]
 NAMES = [*RECIPES, *PIPELINES]
 EVERY = [*permutations(NAMES, 2)]
 # each behind the one before it
 NEXT = [(first, second) for first, second in EVERY if NAMES.index(second) == NAMES.index(first) + 1]
-LONG = [*QUICK, ("en", "entities"), *NEXT]
+LONG = [*QUICK, ("entities", "en"), ("en", "tagger"), ("en", "entities"), *NEXT]
 quiet = pytest.mark.filterwarnings(r"ignore:\[(HW003|HW005|W113)\]")
 
 
@@ -34,7 +35,7 @@ def saved(tmp_path_factory):
 
     def load(name: str) -> Language:
         if name in PIPELINES:
-            return spacy_hoseq.load(name)
+            return packaged(name)
         path = folder / name
         if not path.exists():
             texts = folder / f"{name}.spacy"
@@ -42,13 +43,8 @@ def saved(tmp_path_factory):
             config = Config().from_str(recipe(name), overrides={"paths.train": str(texts)})
             nlp = load_model_from_config(config.interpolate(), auto_fill=True)
             docs = [gold(nlp)]
-            examples = [
-                Example(Doc(nlp.vocab, words=[token.text for token in doc]), doc)
-                for doc in docs * 6
-            ]
-            nlp.initialize(lambda: examples)
-            for _ in range(2):
-                nlp.update(examples, annotates=nlp.pipe_names)
+            examples = [Example(unannotated(doc, nlp.vocab), doc) for doc in docs * 6]
+            learn(nlp, examples, 2, annotates=nlp.pipe_names)
             nlp.to_disk(path)
         return spacy.load(path)
 
@@ -59,10 +55,7 @@ def annotated(nlp, names):
     """What the components of these names write on a Doc of given words."""
     with nlp.select_pipes(enable=names):
         doc = nlp(Doc(nlp.vocab, words=WORDS))
-    spans = {
-        key: [(span.start, span.end, span.label_) for span in group]
-        for key, group in doc.spans.items()
-    }
+    spans = {key: spans_of(group) for key, group in doc.spans.items()}
     tokens = [(t.tag_, t.pos_, str(t.morph), t.lemma_, t.ent_type_, t.is_sent_start) for t in doc]
     return tokens, spans
 
@@ -83,9 +76,8 @@ def pytest_generate_tests(metafunc):
     if "second" in metafunc.fixturenames:
         pairs = EVERY if metafunc.config.getoption("--slow") else LONG
         marks = {pair: () if pair in QUICK else pytest.mark.long for pair in pairs}
-        metafunc.parametrize(
-            "first, second", [pytest.param(*pair, marks=marks[pair]) for pair in pairs]
-        )
+        values = [pytest.param(*pair, marks=marks[pair]) for pair in pairs]
+        metafunc.parametrize("first, second", values)
 
 
 @quiet
@@ -111,14 +103,10 @@ def with_classes(folder, name):
     nlp = spacy.blank("xx")
     emissions = {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": ["word_class1[0]"]}
     nlp.add_pipe("hoseq_tagger", name, config={"model": {"emissions": emissions}})
-    nlp.vocab.lookups.set_table(
-        WORD_CLASSES_TABLE, word_classes(path).get_table(WORD_CLASSES_TABLE)
-    )
+    classes = word_classes(path).get_table(WORD_CLASSES_TABLE)
+    nlp.vocab.lookups.set_table(WORD_CLASSES_TABLE, classes)
     doc = Doc(nlp.vocab, words=["a", "b"], tags=[name, "other"])
-    nlp.initialize(lambda: [Example(Doc(nlp.vocab, words=["a", "b"]), doc)])
-    for _ in range(5):
-        nlp.update([Example(Doc(nlp.vocab, words=["a", "b"]), doc)])
-    return nlp
+    return learn(nlp, [Example(Doc(nlp.vocab, words=["a", "b"]), doc)], 5)
 
 
 @pytest.fixture
@@ -141,13 +129,8 @@ def test_each_reads_its_own_table(both, tmp_path):
     again = spacy.blank("xx")
     for name in ("Y", "X"):
         again.add_pipe(name, source=both)
-    for nlp in (
-        both,
-        _reloaded(both, tmp_path / "saved"),
-        copy,
-        again,
-        _reloaded(again, tmp_path / "again"),
-    ):
+    saved = [_reloaded(both, tmp_path / "saved"), _reloaded(again, tmp_path / "again")]
+    for nlp in (both, copy, again, *saved):
         assert tags(nlp, "X") == ["X", "other"] and tags(nlp, "Y") == ["Y", "other"]
     assert both.get_pipe("X").vocab is both.vocab
 
@@ -169,9 +152,7 @@ def stacked(*names):
     for name in names:
         nlp.add_pipe(name)
     examples = [Example(Doc(nlp.vocab, words=[t.text for t in gold(nlp)]), gold(nlp))] * 3
-    nlp.initialize(lambda: examples)
-    for _ in range(10):
-        nlp.update(examples, annotates=nlp.pipe_names)
+    learn(nlp, examples, 10, annotates=nlp.pipe_names)
     return nlp
 
 
@@ -210,9 +191,8 @@ def test_bare_chunker_without_a_tagger(tmp_path, others):
     expected = [span.text for span in nlp("the cats run .").noun_chunks]
     nlp.add_pipe("hoseq_tagger", source=stacked("hoseq_tagger"), first=True)
     for each in (nlp, _reloaded(nlp, tmp_path)):
-        assert (
-            [span.text for span in each("the cats run .").noun_chunks] == expected == ["the cats"]
-        )
+        found = [span.text for span in each("the cats run .").noun_chunks]
+        assert found == expected == ["the cats"]
 
 
 @quiet

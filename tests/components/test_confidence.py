@@ -12,18 +12,17 @@ from spacy_hoseq.components.predictions import TagDictionary
 from spacy_hoseq.decoders.problem import path_score
 from spacy_hoseq.layers.weights import weights_of
 
+from ..builders import doc_of, tagger_of
 from .decoding import SPANS
 from .helpers import (
     ALL_PATTERNS,
     LABELS,
     VARIANTS,
     blank,
-    doc_of,
     examples_of,
     ready,
     reloaded,
     tagger_model,
-    tagger_of,
     tags_of,
     train,
     trained,
@@ -35,10 +34,8 @@ L = len(LABELS)
 def enumerated(nlp, doc):
     """Score of every labelling of a Doc."""
     potentials = tagger_of(nlp).model.predict([doc])
-    return {
-        y: float(path_score(potentials, np.array(y, np.int32)).sum())
-        for y in itertools.product(range(L), repeat=len(doc))
-    }
+    every = itertools.product(range(L), repeat=len(doc))
+    return {y: float(path_score(potentials, np.array(y, np.int32)).sum()) for y in every}
 
 
 @pytest.mark.long
@@ -52,13 +49,10 @@ def test_best_of_all_labellings(variant, text, starts):
     table = enumerated(nlp, doc)
     k = min(30, len(table))
     best = tagger_of(nlp).top_k([doc], k)[0]
-    assert [scored.score for scored in best] == pytest.approx(
-        sorted(table.values(), reverse=True)[:k], abs=1e-6
-    )
+    scores = sorted(table.values(), reverse=True)[:k]
+    assert [scored.score for scored in best] == pytest.approx(scores, abs=1e-6)
     for labels, score in best:
-        assert table[tuple(LABELS.index(label) for label in labels)] == pytest.approx(
-            score, abs=1e-6
-        )
+        assert table[tuple(map(LABELS.index, labels))] == pytest.approx(score, abs=1e-6)
     assert len({tuple(labels) for labels, _ in best}) == k
     assert [token.tag_ for token in doc] == [""] * len(doc), "nothing is written"
 
@@ -69,9 +63,8 @@ def test_fewer_labellings_than_asked_for():
     assert len(tagger_of(nlp).top_k([doc_of(nlp, "a cat", sent_starts=[1, 1])], 100)[0]) == L * L
     assert tagger_of(nlp).top_k([doc_of(nlp, "")], 3) == [[([], 0.0)]]
     assert tagger_of(nlp).top_k([], 3) == []
-    assert tagger_of(nlp).top_k(doc_of(nlp, "a cat"), 2) == tagger_of(nlp).top_k(
-        [doc_of(nlp, "a cat")], 2
-    )
+    pipe, doc = tagger_of(nlp), doc_of(nlp, "a cat")
+    assert pipe.top_k(doc, 2) == pipe.top_k([doc], 2)
 
 
 def with_marginals(**config):
@@ -98,9 +91,8 @@ def plain_marginals(nlp, doc, keep=lambda y: True):
 def test_marginals_respect_what_is_preset(patterns):
     nlp = with_marginals(model=tagger_model(patterns=patterns))
     doc = Doc(nlp.vocab, words="the cat run".split(), tags=["", "V", ""])
-    expected = plain_marginals(
-        nlp, Doc(nlp.vocab, words="the cat run".split()), lambda y: LABELS[y[1]] == "V"
-    )
+    plain = doc_of(nlp, "the cat run")
+    expected = plain_marginals(nlp, plain, lambda y: LABELS[y[1]] == "V")
     assert marginals_of(tagger_of(nlp)(doc))["probabilities"] == pytest.approx(expected, abs=1e-5)
     assert expected[1, LABELS.index("V")] == 1
 
@@ -112,9 +104,8 @@ PATTERNS = {"chain": None, "patterns": ALL_PATTERNS, "spans": SPANS}
 
 
 def sampler(kind="spans", n_updates=2, **settings):
-    return trained(
-        "log_likelihood", n_updates, model=tagger_model(patterns=PATTERNS[kind]), **settings
-    )
+    model = tagger_model(patterns=PATTERNS[kind])
+    return trained("log_likelihood", n_updates, model=model, **settings)
 
 
 def probabilities(nlp, doc, keep=lambda labels: True):
@@ -200,11 +191,8 @@ def test_preset_tag_that_rules_one_out(variant):
     words = "the cat runs"
     doc = doc_of(nlp, words)
     doc[1].tag_ = "!N"
-    best = next(
-        found
-        for found in tagger_of(nlp).top_k([doc_of(nlp, words)], 216)[0]
-        if found.labels[1] != "N"
-    )
+    best = tagger_of(nlp).top_k([doc_of(nlp, words)], 216)[0]
+    best = next(found for found in best if found.labels[1] != "N")
     (most,) = tagger_of(nlp).top_k([doc], 1)[0]
     assert most == best
     assert [token.tag_ for token in tagger_of(nlp)(doc)] == best.labels
@@ -225,11 +213,8 @@ def test_every_word_can_be_an_entry(word):
     """Some words are names of spaCy's own symbols, whose ids are no hashes."""
     vocab = blank().vocab
     dictionary = TagDictionary({word: ["B"], "other": ["A"]}, ["A", "B"])
-    docs = [
-        Doc(vocab, words=["x", word]),
-        Doc(vocab),
-        Doc(vocab, words=["other", word.swapcase() + "y"]),
-    ]
+    swapped = Doc(vocab, words=["other", word.swapcase() + "y"])
+    docs = [Doc(vocab, words=["x", word]), Doc(vocab), swapped]
     assert dictionary.allowed(docs).astype(int).tolist() == [[1, 1], [0, 1], [1, 0], [1, 1]]
 
 

@@ -20,6 +20,7 @@ from spacy.training import Example
 
 from spacy_hoseq.components.targets.places import target_at
 
+from ..builders import unannotated
 from .kinds import EACH, LANG, blank, examples_of, kept, labels_of, said, texts
 from .test_tools import CANNOT
 
@@ -49,10 +50,7 @@ def weights(nlp, kind):
 
 
 def without_gold(nlp, examples):
-    return [
-        Example(eg.predicted, Doc(nlp.vocab, words=[t.text for t in eg.reference]))
-        for eg in examples
-    ]
+    return [Example(eg.predicted, unannotated(eg.reference, nlp.vocab)) for eg in examples]
 
 
 # Training
@@ -60,8 +58,7 @@ def without_gold(nlp, examples):
 
 def test_train(kind, nlp, gold):
     name, least = kind.score
-    scores = nlp.evaluate(gold)
-    assert scores[name] > least
+    assert nlp.evaluate(gold)[name] > least
     (pipe,) = (pipe for _, pipe in nlp.pipeline)
     assert pipe.labels and pipe.label_data
 
@@ -119,9 +116,8 @@ def test_learning(kind, corpus):
         nlp.config["training"]["seed"] = seed
         examples = examples_of(nlp, corpus.folder, "train")[:6]
         optimizer = nlp.initialize(lambda examples=examples: examples)
-        losses = [
-            nlp.update(examples, sgd=optimizer, drop=0.3, losses={})[kind.name] for _ in range(6)
-        ]
+        settings = {"sgd": optimizer, "drop": 0.3}
+        losses = [nlp.update(examples, losses={}, **settings)[kind.name] for _ in range(6)]
         assert min(losses) >= 0 and losses[-1] < max(losses[:2])
         states.append(weights(nlp, kind))
     assert states[0] == states[1] != states[2]
@@ -147,10 +143,8 @@ def test_parts_of_a_batch(kind, corpus):
     assert weights(parts, kind) == before
     pipe.finish_update(None)
     whole.get_pipe(kind.name).update(examples, sgd=whole.create_optimizer())
-    losses = [
-        nlp.get_pipe(kind.name).update(of)[kind.name]
-        for nlp, of in ((whole, examples), (parts, others))
-    ]
+    pairs = ((whole, examples), (parts, others))
+    losses = [nlp.get_pipe(kind.name).update(batch)[kind.name] for nlp, batch in pairs]
     assert losses[0] == pytest.approx(losses[1], rel=0.02, abs=0.05)
 
 
@@ -167,9 +161,8 @@ def test_training_goes_on(kind, corpus, tmp_path):
     copied = pickle.loads(pickle.dumps(nlp))
     for each in (nlp, copied):
         each.update(examples_of(each, corpus.folder, "train")[:8], drop=0.2)
-    assert (
-        weights(nlp, kind) == weights(copied, kind) or kind.factory == "hoseq_bidirectional_tagger"
-    )
+    is_same = weights(nlp, kind) == weights(copied, kind)
+    assert is_same or kind.factory == "hoseq_bidirectional_tagger"
     nlp.to_disk(tmp_path)
     loaded = spacy.load(tmp_path)
     before = weights(loaded, kind)
@@ -207,14 +200,11 @@ def test_docs_are_read_only(kind, nlp, gold):
 def test_white_space(kind, nlp):
     """Words have the labels that they have in a text with single spaces."""
     plain = [token.text for token in nlp.make_doc(WHITE) if not token.is_space]
-    docs = [
-        nlp.get_pipe(kind.name)(doc) for doc in (nlp.make_doc(WHITE), Doc(nlp.vocab, words=plain))
-    ]
+    pipe = nlp.get_pipe(kind.name)
+    docs = [pipe(doc) for doc in (nlp.make_doc(WHITE), Doc(nlp.vocab, words=plain))]
     target = nlp.get_pipe(kind.name).target
-    items = [
-        [(doc[first:end].text.split(), label) for first, end, label in target.items(doc)]
-        for doc in docs
-    ]
+    places = [(doc, target.items(doc)) for doc in docs]
+    items = [[(doc[a:b].text.split(), y) for a, b, y in spans] for doc, spans in places]
     assert items[0] == items[1]
     assert {token.tag_ for token in docs[0] if token.is_space} <= {"", "_SP"}
 
@@ -226,23 +216,20 @@ def words_in(doc):
 def test_reading_is_what_is_written(kind, nlp):
     """On words; white space has no label. Tools find it by the name of its place."""
     pipe = nlp.get_pipe(kind.name)
-    assert pipe.target.place == kind.place and pipe.target.labels_spans == kind.place.startswith(
-        "spans."
-    )
+    assert pipe.target.place == kind.place
+    assert pipe.target.labels_spans == kind.place.startswith("spans.")
     docs, again = ([nlp.make_doc(text) for text in (WHITE, "", "dogs run")] for _ in range(2))
     reading = pipe.read(docs)
     assert reading.labels == pipe.tags
     n_words = [len(words_in(doc)) for doc in docs]
-    for doc, ids, best in zip(
-        docs, reading.label_ids, np.split(reading.best, np.cumsum(n_words)[:-1]), strict=True
-    ):
+    best_of = np.split(reading.best, np.cumsum(n_words)[:-1])
+    for doc, ids, best in zip(docs, reading.label_ids, best_of, strict=True):
         expected = np.full(len(doc), -1)
         expected[words_in(doc)] = best
         assert ids.tolist() == expected.tolist()
     pipe.set_annotations(docs, reading)
-    assert [labels_of(doc, kind) for doc in docs] == [
-        labels_of(doc, kind) for doc in pipe.pipe(again)
-    ]
+    expected = [labels_of(doc, kind) for doc in pipe.pipe(again)]
+    assert [labels_of(doc, kind) for doc in docs] == expected
     assert target_at(kind.place).items(docs[0]) == pipe.target.items(docs[0])
 
 
@@ -267,10 +254,8 @@ def test_confidences(kind, model):
     assert nodes.sum(axis=1) == pytest.approx(np.ones(n), abs=1e-6)
     assert found == pytest.approx(nodes[np.arange(n), reading.best], abs=1e-6)
     (rows,) = reading.by_token(nodes)
-    assert (
-        rows.shape == (len(doc), len(pipe.tags))
-        and not np.delete(rows, words_in(doc), axis=0).any()
-    )
+    assert rows.shape == (len(doc), len(pipe.tags))
+    assert not np.delete(rows, words_in(doc), axis=0).any()
 
 
 def test_labels_that_are_put_are_gold(kind, nlp):
@@ -359,12 +344,9 @@ def test_error_handler(kind, nlp, monkeypatch):
         return predict(docs)
 
     monkeypatch.setattr(pipe, "predict", fragile)
-    pipe.set_error_handler(
-        lambda name, proc, docs, error: failed.append((name, len(docs), str(error)))
-    )
-    docs = list(
-        pipe.pipe(map(nlp.make_doc, ["good words", "bad words", "other words"]), batch_size=1)
-    )
+    pipe.set_error_handler(lambda name, _, docs, e: failed.append((name, len(docs), str(e))))
+    texts = ["good words", "bad words", "other words"]
+    docs = list(pipe.pipe(map(nlp.make_doc, texts), batch_size=1))
     assert len(docs) == 2 and failed == [(kind.name, 1, "on purpose")]
 
 
@@ -382,15 +364,11 @@ def test_parts_that_are_saved(kind, nlp, gold, tmp_path):
     pipe = nlp.get_pipe(kind.name)
     assert pipe.to_bytes() == pipe.to_bytes()
     for part in ("cfg", "model", "vocab"):
-        assert {*srsly.msgpack_loads(pipe.to_bytes(exclude=[part]))} == {
-            "cfg",
-            "vocab",
-            "model",
-        } - {part}
+        saved = srsly.msgpack_loads(pipe.to_bytes(exclude=[part]))
+        assert {*saved} == {"cfg", "vocab", "model"} - {part}
         pipe.to_disk(tmp_path / part, exclude=[part])
-        assert {path.name for path in (tmp_path / part).iterdir()} == {"cfg", "vocab", "model"} - {
-            part
-        }
+        saved = {path.name for path in (tmp_path / part).iterdir()}
+        assert saved == {"cfg", "vocab", "model"} - {part}
     pipe.to_disk(tmp_path / "all")
     fresh = blank(kind)
     fresh.get_pipe(kind.name).from_disk(tmp_path / "all")
@@ -408,10 +386,8 @@ def test_settings_are_those_of_the_config(kind, model):
         blank(kind, nonsense=1)
     text = blank(kind).config.interpolate().to_str()
     config = spacy.util.Config().from_str(text)
-    assert (
-        spacy.util.load_model_from_config(config, auto_fill=False, validate=True).config.to_str()
-        == text
-    )
+    again = spacy.util.load_model_from_config(config, auto_fill=False, validate=True)
+    assert again.config.to_str() == text
 
 
 @pytest.mark.parametrize("part", ["cfg", "model"])
@@ -436,8 +412,7 @@ def test_damage(kind, model, gold, tmp_path, part):
 def test_bytes_and_disk(kind, nlp, gold, tmp_path):
     expected = said(nlp, gold, kind)
     assert any(map(any, expected))
-    other = blank(kind).from_bytes(nlp.to_bytes())
-    assert said(other, gold, kind) == expected
+    assert said(blank(kind).from_bytes(nlp.to_bytes()), gold, kind) == expected
     nlp.to_disk(tmp_path / "saved")
     assert said(spacy.load(tmp_path / "saved"), gold, kind) == expected
 
@@ -457,10 +432,8 @@ def test_source_and_rename(kind, nlp, gold):
     other.rename_pipe(kind.name, "renamed")
     assert said(other, gold, kind) == expected
     assert other.get_pipe("renamed").name == "renamed"
-    assert (
-        said(spacy.blank(LANG).from_config(other.config).from_bytes(other.to_bytes()), gold, kind)
-        == expected
-    )
+    fresh = spacy.blank(LANG).from_config(other.config).from_bytes(other.to_bytes())
+    assert said(fresh, gold, kind) == expected
 
 
 def test_two_in_one_pipeline(kind, corpus, nlp):
@@ -489,9 +462,8 @@ def test_probabilities_on_docs(kind, model, nlp, gold):
         p = found["probabilities"]
         assert len(p) == len(doc) and (p >= 0).all() and (p <= 1 + 1e-6).all()
         if p.ndim == 2:
-            assert p.shape[1] == len(found["labels"]) and p.sum(axis=1) == pytest.approx(
-                1, abs=1e-4
-            )
+            assert p.shape[1] == len(found["labels"])
+            assert p.sum(axis=1) == pytest.approx(1, abs=1e-4)
         assert (p.reshape(len(doc), -1).max(axis=1) > 0).all()
 
 
@@ -539,11 +511,8 @@ def fresh():
 def test_docs_in_a_fresh_process(kind, model, gold, tmp_path, fresh):
     docs = list(keeping(model, kind).pipe(texts(gold)))
     DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "docs.spacy")
-    print(
-        json.dumps([str(tmp_path / "docs.spacy"), kind.name, kind.under]),
-        file=fresh.stdin,
-        flush=True,
-    )
+    line = json.dumps([str(tmp_path / "docs.spacy"), kind.name, kind.under])
+    print(line, file=fresh.stdin, flush=True)
     answer = fresh.stdout.readline()
     assert answer, fresh.stderr.read()[-800:]
     assert json.loads(answer) == [len(doc) for doc in docs]

@@ -1,5 +1,7 @@
 """Entities: `doc.ents` as gold chunks of `hoseq_chunker`, as constraints, and as result."""
 
+from functools import partial
+
 import pytest
 from spacy.tokens import Doc, Span
 from spacy.training import Example
@@ -7,6 +9,7 @@ from spacy.training import Example
 from spacy_hoseq.components.targets.chunk_tags import ChunkTags
 from spacy_hoseq.features.sequences import words_of
 
+from ..builders import doc_of
 from .chunker_helpers import (
     CORPUS,
     NAME,
@@ -16,7 +19,6 @@ from .chunker_helpers import (
     Enumerated,
     blank,
     chunker_of,
-    doc_of,
     examples_of,
     gold,
     on,
@@ -30,10 +32,8 @@ WORDS = [("ab", "T", [(0, 1, "NP")]), ("cd ef", "T T", [(0, 2, "VP")])]
 
 
 def entity_examples(nlp, corpus=CORPUS):
-    return [
-        Example(doc_of(nlp, text), with_entities(doc_of(nlp, text), chunks))
-        for text, _, chunks in corpus
-    ]
+    texts = [(doc_of(nlp, text), doc_of(nlp, text), chunks) for text, _, chunks in corpus]
+    return [Example(x, with_entities(y, chunks)) for x, y, chunks in texts]
 
 
 def with_entities(doc, entities, **settings):
@@ -46,17 +46,13 @@ def entities_on(doc):
 
 
 def finder(n_updates=15, examples=entity_examples, **config):
-    return trained(
-        n_updates=n_updates,
-        examples=examples,
-        **{"annotate_ents": True, "scorer": NER_SCORER, **config},
-    )
+    config = {"annotate_ents": True, "scorer": NER_SCORER, **config}
+    return trained(n_updates=n_updates, examples=examples, **config)
 
 
 def random_finder(seed=0, corpus=CORPUS, **config):
-    return random_chunker(
-        seed=seed, examples=lambda nlp: examples_of(nlp, corpus), annotate_ents=True, **config
-    )
+    examples = partial(examples_of, corpus=corpus)
+    return random_chunker(seed=seed, examples=examples, annotate_ents=True, **config)
 
 
 def test_entities_are_not_touched_without_the_setting():
@@ -97,26 +93,23 @@ def test_entities_are_read_as_they_are_aligned(representation):
     missing = with_entities(doc_of(nlp, "ab cd ef"), [(0, 1, "NP")], default="missing")
     other = with_entities(doc_of(nlp, "ab cdef"), [(0, 1, "NP")])
     for reference, known in ((blocked, [1, 0, 1]), (missing, [1, 0, 0]), (other, [1, 1, 1])):
-        values = ChunkTags("", representation, with_entities=True).aligned(
-            Example(words, reference)
-        )
+        tags = ChunkTags("", representation, with_entities=True)
+        values = tags.aligned(Example(words, reference))
         assert (values > 0).tolist() == [bool(each) for each in known]
 
 
 def test_docs_without_entity_annotation():
     """ent_iob 0 everywhere: nothing is known."""
     nlp = random_finder(corpus=WORDS)
-    assert (
-        chunker_of(nlp).update([Example(doc_of(nlp, "ab cd"), doc_of(nlp, "ab cd"))])[NAME] == 0.0
-    )
+    example = Example(doc_of(nlp, "ab cd"), doc_of(nlp, "ab cd"))
+    assert chunker_of(nlp).update([example])[NAME] == 0.0
     reference = with_entities(doc_of(nlp, "ab cd ef"), [(0, 1, "NP")], default="missing")
     expected = Enumerated(nlp, doc_of(nlp, "ab cd ef")).given_tags("U-NP _ _")
     found = chunker_of(nlp).update([Example(doc_of(nlp, "ab cd ef"), reference)])[NAME]
     assert found == pytest.approx(expected.loss, rel=1e-4)
     with pytest.raises(ValueError, match=r"\[HS069\].*, ents; .* have: nothing"):
-        blank(annotate_ents=True).initialize(
-            lambda: [Example(doc_of(nlp, "ab cd"), doc_of(nlp, "ab cd"))]
-        )
+        example = Example(doc_of(nlp, "ab cd"), doc_of(nlp, "ab cd"))
+        blank(annotate_ents=True).initialize(lambda: [example])
 
 
 MISALIGNED = [
@@ -130,22 +123,15 @@ MISALIGNED = [
 @pytest.mark.parametrize("predicted, reference, entities, known", MISALIGNED)
 def test_gold_entities_on_other_tokens(predicted, reference, entities, known):
     nlp = random_finder(corpus=WORDS)
-    docs = [
-        Doc(nlp.vocab, words=t.split("|"), spaces=[False] * len(t.split("|")))
-        for t in (predicted, reference)
-    ]
+    texts = predicted.split("|"), reference.split("|")
+    docs = [Doc(nlp.vocab, words=words, spaces=[False] * len(words)) for words in texts]
     expected = Enumerated(nlp, docs[0].copy()).given_tags(known)
     found = chunker_of(nlp).update([Example(docs[0], with_entities(docs[1], entities))])[NAME]
     assert found == pytest.approx(expected.loss, rel=1e-4)
 
 
-PRESET = [
-    [(0, 1, "NP")],
-    [(1, 3, "VP")],
-    [(0, 2, "NP"), (2, 3, "NP")],
-    [(1, 2, "NP"), (3, 4, "VP")],
-    [(0, 4, "NP")],
-]
+PRESET = [[(0, 1, "NP")], [(1, 3, "VP")], [(0, 2, "NP"), (2, 3, "NP")]]
+PRESET += [[(1, 2, "NP"), (3, 4, "VP")], [(0, 4, "NP")]]
 
 
 @pytest.mark.long
@@ -181,7 +167,7 @@ def test_entities_of_an_unknown_type_stay(representation):
 
 def test_span_group_that_is_set_and_entities_that_are_not():
     nlp = finder()
-    doc = chunker_of(nlp)(doc_of(nlp, TEXTS[1], [(0, 2, "ODD")]))
+    doc = chunker_of(nlp)(doc_of(nlp, TEXTS[1], chunks=[(0, 2, "ODD")]))
     assert on(doc) == [(0, 2, "ODD")] and entities_on(doc) == gold()[1]
 
 
@@ -200,12 +186,9 @@ def test_what_follows_an_entity_begins_anew(representation):
 def test_constraints_are_not_for_training():
     nlp = random_finder()
     predicted = with_entities(doc_of(nlp, TEXTS[1]), [(0, 3, "VP")])
-    plain, preset = (
-        chunker_of(nlp).update([Example(doc, with_entities(doc_of(nlp, TEXTS[1]), gold()[1]))])[
-            NAME
-        ]
-        for doc in (doc_of(nlp, TEXTS[1]), predicted)
-    )
+    known = Example(doc_of(nlp, TEXTS[1]), with_entities(doc_of(nlp, TEXTS[1]), gold()[1]))
+    preset = Example(predicted, with_entities(doc_of(nlp, TEXTS[1]), gold()[1]))
+    plain, preset = (chunker_of(nlp).update([example])[NAME] for example in (known, preset))
     assert plain == preset
 
 

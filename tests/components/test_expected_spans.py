@@ -10,6 +10,7 @@ from spacy_hoseq.components.chunker import THRESHOLDS
 from spacy_hoseq.components.expected_spans import probable_chunks
 from spacy_hoseq.components.targets.chunk_tags import FoundChunks
 
+from ..builders import doc_of
 from ..decoders.answers.posteriors import posterior_of
 from .chunker_helpers import (
     NAME,
@@ -17,7 +18,6 @@ from .chunker_helpers import (
     Enumerated,
     blank,
     chunker_of,
-    doc_of,
     on,
     random_chunker,
     random_docs,
@@ -40,9 +40,7 @@ def test_best_set_of_chunks(nlp, threshold):
     """The sum of p - threshold, over all sets of chunks that do not overlap, p by enumeration."""
     pipe, doc = chunker_of(nlp), doc_of(nlp, TEXT)
     every = Enumerated(nlp, doc)
-    values = [
-        sum(every.probability(chunk) - threshold for chunk in chunks) for chunks in every.chunkings
-    ]
+    values = [sum(every.probability(c) - threshold for c in chunks) for chunks in every.chunkings]
     pipe.cfg["span_threshold"] = threshold
     try:
         found = pipe(doc)
@@ -50,9 +48,8 @@ def test_best_set_of_chunks(nlp, threshold):
         pipe.cfg["span_threshold"] = None
     value = sum(every.probability(chunk) - threshold for chunk in on(found))
     assert value == pytest.approx(max(values), abs=1e-6)
-    assert scores_on(found) == pytest.approx(
-        [every.probability(chunk) for chunk in on(found)], abs=1e-6
-    )
+    expected = [every.probability(chunk) for chunk in on(found)]
+    assert scores_on(found) == pytest.approx(expected, abs=1e-6)
 
 
 def test_best_expected_f(nlp):
@@ -78,24 +75,15 @@ def test_all_probable_chunks(nlp, least):
     pipe, doc = chunker_of(nlp), doc_of(nlp, TEXT)
     every = Enumerated(nlp, doc)
     potentials = pipe.read([doc, doc_of(nlp, "old cat")]).potentials
-    found = list(
-        probable_chunks(posterior_of(potentials), pipe.tags, pipe.cfg["representation"], least)
-    )
-    possible = {
-        chunk
-        for chunks in every.chunkings
-        for chunk in chunks
-        if every.probability(chunk) >= max(least, 1e-12)
-    }
-    assert {
-        (first, first + size, label) for first, size, label, _ in found if first < 4
-    } == possible
+    place = posterior_of(potentials), pipe.tags, pipe.cfg["representation"], least
+    found = list(probable_chunks(*place))
+    every_chunk = {chunk for chunks in every.chunkings for chunk in chunks}
+    possible = {chunk for chunk in every_chunk if every.probability(chunk) >= max(least, 1e-12)}
+    assert {(i, i + size, label) for i, size, label, _ in found if i < 4} == possible
     for first, size, label, p in found:
         if first < 4:
             assert p == pytest.approx(every.probability((first, first + size, label)), abs=1e-9)
-    longest = list(
-        probable_chunks(posterior_of(potentials), pipe.tags, pipe.cfg["representation"], least, 2)
-    )
+    longest = list(probable_chunks(*place, 2))
     assert longest == [chunk for chunk in found if chunk[1] <= 2]
 
 
@@ -116,13 +104,8 @@ def test_in_a_pipeline():
     assert together == [on(pipe(doc_of(nlp, text))) for text in TEXTS] and any(together)
     marginals = docs[0]._.hoseq_marginals["hoseq_chunker"]["probabilities"]
     assert marginals.sum(axis=1) == pytest.approx(np.ones(len(docs[0])))
-    assert (
-        blank(span_threshold=0.3)
-        .get_pipe("hoseq_chunker")
-        .from_bytes(pipe.to_bytes())
-        .cfg["span_threshold"]
-        == 0.3
-    )
+    again = blank(span_threshold=0.3).get_pipe("hoseq_chunker").from_bytes(pipe.to_bytes())
+    assert again.cfg["span_threshold"] == 0.3
     with pytest.raises(ValueError, match=r"\[HS027\] .*span_threshold"):
         blank(span_threshold=1.5)
 
@@ -134,9 +117,8 @@ def test_find_threshold_of_spacy(tmp_path):
     docs = [doc_of(nlp, text) for text in TEXTS]
     DocBin(docs=list(chunker_of(nlp).pipe(docs))).to_disk(tmp_path / "dev.spacy")
     paths = tmp_path / "model", tmp_path / "dev.spacy"
-    best, score, scores = find_threshold(
-        *paths, NAME, "span_threshold", "spans_chunks_f", n_trials=3, silent=True
-    )
+    place = NAME, "span_threshold", "spans_chunks_f"
+    best, score, scores = find_threshold(*paths, *place, n_trials=3, silent=True)
     assert set(scores) == {0.0, 0.5, 1.0} and score == scores[best] > scores[1.0]
 
 
@@ -155,9 +137,7 @@ def test_threshold_at_the_end_of_those_that_are_tried(monkeypatch):
     right = chunker.chunks(chunker.read([doc]))
     nothing = [FoundChunks([], None)]
     last = THRESHOLDS[-1]
-    monkeypatch.setattr(
-        chunker, "chunks", lambda _, threshold: right if threshold == last else nothing
-    )
+    monkeypatch.setattr(chunker, "chunks", lambda _, least: right if least == last else nothing)
     monkeypatch.setitem(chunker.cfg, "span_threshold", 0.5)
     assert chunker.fit_threshold([Example(doc, doc)]) == last
 

@@ -18,6 +18,7 @@ from spacy_hoseq.components.structured import StructuredComponent
 from spacy_hoseq.components.tagger import HoseqTagger
 from spacy_hoseq.learning.adagrad import AdaGrad
 
+from ..builders import learn, unannotated
 from ..docs.pages import PAGES
 from ..test_imports import PACKAGE
 from .bidirectional_helpers import local
@@ -42,14 +43,10 @@ FACTORIES = {
 
 def gold(nlp):
     words = "the cats run . the dog sees cats .".split()
-    doc = Doc(
-        nlp.vocab,
-        words=words,
-        tags="D N V . D N V N .".split(),
-        pos="DET NOUN VERB PUNCT DET NOUN VERB NOUN PUNCT".split(),
-        lemmas="the cat run . the dog see cat .".split(),
-        sent_starts=[i in (0, 4) for i in range(len(words))],
-    )
+    tags, lemmas = "D N V . D N V N .".split(), "the cat run . the dog see cat .".split()
+    pos = "DET NOUN VERB PUNCT DET NOUN VERB NOUN PUNCT".split()
+    starts = [i in (0, 4) for i in range(len(words))]
+    doc = Doc(nlp.vocab, words=words, tags=tags, pos=pos, lemmas=lemmas, sent_starts=starts)
     spans = [Span(doc, 0, 2, "NP"), Span(doc, 4, 6, "NP"), Span(doc, 7, 8, "NP")]
     doc.spans["chunks"] = spans
     doc.set_ents(spans)
@@ -64,30 +61,19 @@ def test_factory(name):
     nlp = spacy.blank("xx")
     component = nlp.add_pipe(name)
     assert type(component) is kind
-    assert isinstance(component, ty.TrainableComponent) and isinstance(
-        component, ty.InitializableComponent
-    )
-    assert isinstance(component, ty.ListenedToComponent) == isinstance(
-        component, StructuredComponent
-    )
+    assert isinstance(component, ty.TrainableComponent)
+    assert isinstance(component, ty.InitializableComponent)
+    is_structured = isinstance(component, StructuredComponent)
+    assert isinstance(component, ty.ListenedToComponent) == is_structured
     assert component.is_trainable and not component.is_resizable
     said = nlp.analyze_pipes()["summary"][name]
-    assert said == {
-        "assigns": assigns,
-        "requires": requires,
-        "scores": scores,
-        "retokenizes": False,
-    }
+    assert said == dict(assigns=assigns, requires=requires, scores=scores, retokenizes=False)
     model = nlp.get_pipe_config(name)["model"]
     emissions = model.get("emissions", model)
     assert emissions.get("first", emissions)["templates"]["name"] == templates
     example = Example(Doc(nlp.vocab, words=[token.text for token in gold(nlp)]), gold(nlp))
-    optimizer = nlp.initialize(lambda: [example] * 3)
-    for _ in range(25):
-        nlp.update([example], sgd=optimizer)
-    found = nlp.evaluate(
-        [Example(Doc(nlp.vocab, words=[token.text for token in gold(nlp)]), gold(nlp))]
-    )
+    learn(nlp, [example] * 3, 25)
+    found = nlp.evaluate([Example(unannotated(gold(nlp), nlp.vocab), gold(nlp))])
     assert found[scores[0]] == 1.0
 
 
@@ -144,11 +130,8 @@ NEEDED = {
     "arrays", "caches", "chunks", "components", "decoders", "errors", "features", "lazy_names", "layers", "learning",
     "messages", "patterns", "scorers", "words",
 }  # fmt: skip
-OTHERS = {
-    path.stem
-    for path in PACKAGE.iterdir()
-    if not path.name.startswith("_") and path.name != "py.typed"
-} - NEEDED
+STEMS = {path.stem for path in PACKAGE.iterdir() if not path.name.startswith("_")}
+OTHERS = STEMS - {"py"} - NEEDED
 
 PROGRAM = """
 import sys
@@ -164,11 +147,8 @@ def test_nothing_is_loaded_in_vain():
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert (run.returncode, run.stderr) == (0, "")
     loaded = run.stdout.split()
-    assert not [
-        name
-        for name in loaded
-        if name.split(".")[0] not in {"spacy_hoseq", *sys.stdlib_module_names}
-    ]
+    known = {"spacy_hoseq", *sys.stdlib_module_names}
+    assert not [name for name in loaded if name.split(".")[0] not in known]
     assert not {name.split(".")[1] for name in loaded if name.count(".")} & OTHERS
     assert {"cli", "readers", "reporting", "inspection", "batch"} <= OTHERS
 
@@ -181,11 +161,8 @@ PAGE = "docs/reference/components.md"
 
 
 def test_the_docs_say_what_components_cannot_do():
-    header, *rows = [
-        re.split(r"\s*\|\s*", line)[1:-1]
-        for line in PAGES[PAGE].splitlines()
-        if line.startswith("|")
-    ]
+    lines = [line for line in PAGES[PAGE].splitlines() if line.startswith("|")]
+    header, *rows = [re.split(r"\s*\|\s*", line)[1:-1] for line in lines]
     found = {}
     for row in rows[1:]:
         for title, cell in zip(header[1:], row[1:], strict=True):

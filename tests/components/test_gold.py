@@ -9,11 +9,12 @@ from spacy.training import Example
 from spacy_hoseq.components.targets.target import LabelTable
 from spacy_hoseq.components.targets.token_labels import TokenLabels
 
+from ..builders import doc_of, layer, tagger_of
 from . import chunker_helpers as chunks
 from . import helpers as tags
 from . import lemma_helpers as lemmas
 from . import morphology_helpers as morphology
-from .helpers import blank, doc_of, examples_of, gold, predicted, tagger_of, train, trained
+from .helpers import blank, examples_of, gold, predicted, train, trained
 
 NLP = blank()
 TABLE = LabelTable(["A", "B", "C"], NLP.vocab.strings, "!")
@@ -78,9 +79,8 @@ def test_gold_of_an_extension_is_aligned_too():
 
 def test_masks_of_annotation():
     eg = example(["a", "b", "c", "d"], ["a", "b", "c", "d"], ["B", "", "!A", "C"])
-    assert (
-        permitted([eg, eg]).astype(int).tolist() == [[0, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 1]] * 2
-    )
+    both = permitted([eg, eg]).astype(int).tolist()
+    assert both == [[0, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 1]] * 2
 
 
 def test_unknown_labels_count_as_missing():
@@ -158,11 +158,7 @@ def test_labels_that_are_read_as_negative_annotation(tag):
 # Docs and gold annotation of other vocabularies than the pipeline's
 
 
-BIDIRECTIONAL = {
-    "@architectures": "spacy_hoseq.LocalClassifiers.v1",
-    "templates": ["lower[0]"],
-    "order": 1,
-}
+BIDIRECTIONAL = layer("LocalClassifiers", templates=["lower[0]"], order=1)
 
 
 @pytest.mark.parametrize("kind", ["hoseq_tagger", "hoseq_bidirectional_tagger"])
@@ -190,13 +186,9 @@ def test_gold_annotation_of_several_vocabularies(helper):
         nlp = helper.blank()
         examples = helper.examples_of(nlp)
         vocabs = [spacy.blank("xx").vocab if several else nlp.vocab for _ in examples]
-        read = [
-            next(DocBin(docs=[eg.reference]).get_docs(vocab))
-            for eg, vocab in zip(examples, vocabs, strict=True)
-        ]
-        examples = [
-            Example(eg.predicted, reference) for eg, reference in zip(examples, read, strict=True)
-        ]
+        pairs = zip(examples, vocabs, strict=True)
+        read = [next(DocBin(docs=[eg.reference]).get_docs(vocab)) for eg, vocab in pairs]
+        examples = [Example(eg.predicted, doc) for eg, doc in zip(examples, read, strict=True)]
         nlp.initialize(lambda examples=examples: examples)
         losses = [nlp.update(examples, losses={}) for _ in range(3)]
         learnt.append((nlp.get_pipe(nlp.pipe_names[0]).labels, losses))

@@ -14,6 +14,8 @@ from spacy_hoseq.features.known_tags import KNOWN_TAGS_TABLE
 from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.recipes import recipe
 
+from ..builders import learn, unannotated
+
 # Nouns are "x", verbs "y"; here a noun is "a" at the start and "b" elsewhere. Only half of the words are in both.
 OTHER = [("ant dig", "x y"), ("bee eat cow", "x y x"), ("elk dig", "x y"), ("fox eat gnu", "x y x")]
 TEXTS = [("ant dig", "a v"), ("bee eat cow", "a v b"), ("dig ant", "v b")]
@@ -26,10 +28,7 @@ def gold(vocab, texts):
 
 
 def examples(nlp, texts):
-    return [
-        Example(Doc(nlp.vocab, words=[token.text for token in doc]), doc)
-        for doc in gold(nlp.vocab, texts)
-    ]
+    return [Example(unannotated(doc, nlp.vocab), doc) for doc in gold(nlp.vocab, texts)]
 
 
 def guided_config(folder):
@@ -37,10 +36,8 @@ def guided_config(folder):
     config = load_config(folder / "guide.cfg")
     source = {"source": str(folder / "guide"), "component": "hoseq_tagger"}
     tagger = {**config["components"]["hoseq_tagger"], "overwrite": True}
-    tagger["model"]["emissions"]["templates"] = {
-        "@misc": "spacy_hoseq.templates.v1",
-        "name": "english_pos+guide_tags",
-    }
+    templates = {"@misc": "spacy_hoseq.templates.v1", "name": "english_pos+guide_tags"}
+    tagger["model"]["emissions"]["templates"] = templates
     config["components"] = {"guide": source, "hoseq_tagger": tagger}
     config["nlp"]["pipeline"] = ["guide", "hoseq_tagger"]
     config["training"].update(frozen_components=["guide"], annotating_components=["guide"])
@@ -53,18 +50,14 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("guide")
     (folder / "guide.cfg").write_text(recipe("tagger", "xx"), "utf8")
     nlp = load_model_from_config(load_config(folder / "guide.cfg").interpolate(), auto_fill=True)
-    nlp.initialize(lambda: examples(nlp, OTHER))
-    for _ in range(10):
-        nlp.update(examples(nlp, OTHER))
+    learn(nlp, examples(nlp, OTHER), 10)
     nlp.to_disk(folder / "guide")
     return folder
 
 
 def tags_of(nlp, texts):
-    return [
-        " ".join(token.tag_ for token in nlp(Doc(nlp.vocab, words=text.split())))
-        for text, _ in texts
-    ]
+    docs = [nlp(Doc(nlp.vocab, words=text.split())) for text, _ in texts]
+    return [" ".join(token.tag_ for token in doc) for doc in docs]
 
 
 @pytest.mark.long
@@ -73,17 +66,13 @@ def test_two_trainings(folder, tmp_path):
     corpus = str(tmp_path / "train.spacy")
     DocBin(docs=gold(spacy.blank("xx").vocab, TEXTS)).to_disk(corpus)
     with contextlib.redirect_stdout(io.StringIO()):
-        train(
-            tmp_path / "config.cfg",
-            tmp_path,
-            overrides={**RUN, "paths.train": corpus, "paths.dev": corpus},
-        )
+        paths = {"paths.train": corpus, "paths.dev": corpus}
+        train(tmp_path / "config.cfg", tmp_path, overrides=RUN | paths)
     guide, nlp = spacy.load(folder / "guide"), spacy.load(tmp_path / "model-last")
     assert nlp.meta["performance"]["tag_acc"] == 1.0
     assert tags_of(nlp, UNSEEN) == [tags for _, tags in UNSEEN], "words that only the guide knows"
-    assert dict(nlp.vocab.lookups.get_table(KNOWN_TAGS_TABLE)) == dict(
-        guide.vocab.lookups.get_table(KNOWN_TAGS_TABLE)
-    )
+    tables = [each.vocab.lookups.get_table(KNOWN_TAGS_TABLE) for each in (nlp, guide)]
+    assert dict(tables[0]) == dict(tables[1])
     nlp.disable_pipe("hoseq_tagger")
     assert tags_of(nlp, OTHER) == tags_of(guide, OTHER) == [tags for _, tags in OTHER]
 

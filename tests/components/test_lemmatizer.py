@@ -16,6 +16,7 @@ from spacy_hoseq.components.targets.lemmas import (
     script_named,
 )
 
+from ..builders import learn
 from . import lemma_helpers as tiny
 from .lemma_helpers import NAME
 
@@ -76,9 +77,7 @@ def test_templates_about_neighbours():
     """Where neighbours count, texts are decoded as they are."""
     templates = ["bias", "lower[0]", "lower[-1]+lower[0]"]
     nlp = tiny.blank(model={"emissions": {"templates": templates, "min_count": 1}})
-    nlp.initialize(lambda: tiny.examples_of(nlp))
-    for _ in range(20):
-        nlp.update(tiny.examples_of(nlp))
+    learn(nlp, tiny.examples_of(nlp), 20)
     assert tiny.said(nlp(Doc(nlp.vocab, words=["She", "saw"]))) == ["she", "see"]
     assert tiny.said(nlp(Doc(nlp.vocab, words=["The", "saw"]))) == ["the", "saw"]
 
@@ -201,8 +200,7 @@ def pieces_of(text):
 @given(form=words, lemma=words)
 def test_is_the_shortest_of_all_cases(form, lemma):
     """No case shares a longer string with the lemma, counted from what stays out of it."""
-    script = script_named(label_of(form, lemma))
-    replaced = sum(map(len, script[1:5]))
+    replaced = sum(map(len, script_named(label_of(form, lemma))[1:5]))
     for changed in (form.lower(), form, form[:1].upper() + form[1:].lower(), form.upper()):
         size = max(map(len, pieces_of(changed) & pieces_of(lemma)))
         if 3 * size > max(len(changed), len(lemma)):

@@ -20,8 +20,8 @@ from .test_compose import annotated, quiet, saved  # noqa: F401
 from .test_factories import gold
 
 pytestmark = [quiet, pytest.mark.filterwarnings("ignore::UserWarning:spacy")]
-QUICK = ("tagger", "accurate", "pipeline")
-EVERY = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in RECIPES]
+MARKS = {"pipeline": (), "tagger": pytest.mark.long, "accurate": pytest.mark.long}
+EVERY = [pytest.param(name, marks=MARKS.get(name, pytest.mark.slow)) for name in RECIPES]
 
 
 def examples(nlp: Language, n: int = 3) -> list[Example]:
@@ -84,9 +84,7 @@ def test_renamed_copied_replaced(saved, tmp_path, name):  # noqa: F811
     nlp = saved(name)
     for pipe in nlp.pipe_names:
         factory = nlp.get_pipe_meta(pipe).factory
-        settings = {
-            key: value for key, value in nlp.get_pipe_config(pipe).items() if key != "factory"
-        }
+        settings = {k: v for k, v in nlp.get_pipe_config(pipe).items() if k != "factory"}
         nlp.replace_pipe(pipe, factory, config=settings)
     nlp.initialize(lambda: examples(nlp))
     nlp.update(examples(nlp), annotates=nlp.pipe_names)
@@ -126,7 +124,7 @@ def test_sourced_into_a_pipeline_of_spacy(saved, tmp_path):  # noqa: F811
             assert annotated(each, ours) == written(nlp)
 
 
-@pytest.mark.parametrize("name", ["en", pytest.param("af", marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", ["cy", pytest.param("en", marks=pytest.mark.long)])
 def test_packaged_pipelines_are_continued(tmp_path, name):
     """By `source` from the package: one component learns, the others are frozen and annotate."""
     folder = spacy_hoseq.pipelines.embedded_path(name)
@@ -163,13 +161,10 @@ def test_packaged_and_installed(saved, tmp_path):  # noqa: F811
     subprocess.run([*pip, *wheels], cwd=tmp_path, check=True)
     (tmp_path / "loaded").mkdir()
     script = (
-        "import spacy, sys\nfor name in sys.argv[1:]: spacy.load(name).to_disk(f'loaded/{name}')"
+        "import sys, spacy\nfor name in sys.argv[1:]: spacy.load(name).to_disk(f'loaded/{name}')"
     )
-    subprocess.run(
-        [sys.executable, "-c", script, *expected],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(tmp_path / "installed"), "PATH": ""},
-        check=True,
-    )
+    environment = {"PYTHONPATH": str(tmp_path / "installed"), "PATH": ""}
+    command = [sys.executable, "-c", script, *expected]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
     for name, before in expected.items():
         assert written(spacy.load(tmp_path / "loaded" / name)) == before

@@ -1,6 +1,7 @@
 """`hoseq_chunker` listens to `hoseq_tagger`: what it hears, when it fails, what the tagger learns from it."""
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from spacy import ty
 from spacy_hoseq.layers.listener import MarginalListener
 from spacy_hoseq.layers.weights import weights_of
 
+from ..builders import doc_of, tagger_of
 from ..cases import Case
 from ..oracle import joint_table
 from .chunker_helpers import (
@@ -20,7 +22,6 @@ from .chunker_helpers import (
     Enumerated,
     blank,
     chunker_of,
-    doc_of,
     examples_of,
     gold,
     listening_model,
@@ -34,35 +35,22 @@ from .chunker_helpers import (
 from .helpers import FREQUENT, tagger_model
 
 
-def tagger_of(nlp):
-    return nlp.get_pipe(TAGGER)
-
-
 def weights_in_bytes(nlp, name=TAGGER):
     return nlp.get_pipe(name).model.to_bytes()
 
 
-NGRAMS = [
-    "upstream[0]",
-    "upstream[-1]+upstream[0]",
-    "upstream[-1]+upstream[0]+upstream[1]",
-    "upstream[1]+lower[0]",
-]
-TWO_TAGS = [
-    ("ab cd ef", "N V N", [(0, 2, "NP")]),
-    ("cd ef", "V N", [(0, 1, "VP")]),
-    ("ef", "D", []),
-]
+NGRAMS = ["upstream[0]", "upstream[-1]+upstream[0]"]
+NGRAMS += ["upstream[-1]+upstream[0]+upstream[1]", "upstream[1]+lower[0]"]
+TWO_TAGS = [("ab cd ef", "N V N", [(0, 2, "NP")]), ("cd ef", "V N", [(0, 1, "VP")])]
+TWO_TAGS += [("ef", "D", [])]
 
 
 def listening_at_random(seed=0, tagger=None, threshold=0.0, **settings):
-    model = listening_model(
-        words=["bias", "lower[0]"], templates=NGRAMS, threshold=threshold, **settings
-    )
+    settings |= {"templates": NGRAMS, "threshold": threshold}
+    model = listening_model(words=["bias", "lower[0]"], **settings)
     tagger = {"average": False, **(tagger or {})}
-    return random_chunker(
-        model, seed, examples=lambda nlp: examples_of(nlp, TWO_TAGS), tagger=tagger
-    )
+    examples = partial(examples_of, corpus=TWO_TAGS)
+    return random_chunker(model, seed, examples=examples, tagger=tagger)
 
 
 def emissions(nlp, doc):
@@ -122,11 +110,8 @@ def test_features_from_gold_tags(least, copies):
     """One for each string of tags that all examples have together, at least so many times; also if there are more
     examples than are looked at together."""
     model = listening_model(words=["bias"], templates=["upstream[0]", "upstream[-1]+upstream[0]"])
-    layer = model["emissions"]["second"]
-    nlp = blank(
-        tagger_model({**model["emissions"], "second": {**layer, "min_count": least * copies}}),
-        tagger={},
-    )
+    second = {**model["emissions"]["second"], "min_count": least * copies}
+    nlp = blank(tagger_model({**model["emissions"], "second": second}), tagger={})
     nlp.initialize(lambda: examples_of(nlp, CORPUS * copies))
     seen = Counter()
     for _, tags, _ in CORPUS:
@@ -167,9 +152,8 @@ def test_tag_dictionary_of_the_tagger():
 def test_tag_dictionary_is_heard_in_training():
     """The same probabilities as in use: those of labels that the dictionary permits."""
     nlp = blank(listening_model(threshold=0.0), tagger={"average": False}, average=False)
-    nlp.config["initialize"]["components"][TAGGER] = {
-        "tag_dictionary": {"dogs": ["V"], "run": ["V", "N"]}
-    }
+    known = {"dogs": ["V"], "run": ["V", "N"]}
+    nlp.config["initialize"]["components"][TAGGER] = {"tag_dictionary": known}
     nlp.initialize(lambda: examples_of(nlp))
     with_random_weights(nlp)
     tagger_of(nlp).update(examples_of(nlp)[1:2])  # "dogs run .": weights stay
@@ -177,9 +161,8 @@ def test_tag_dictionary_is_heard_in_training():
     trained_on, _ = layer.received.listen(0.0, 1.0)
     in_use = layer.predict([tagger_of(nlp)(doc_of(nlp, TEXTS[1]))])
     assert trained_on.probable.labels.tolist() == in_use.probable.labels.tolist()
-    assert trained_on.probable.probabilities == pytest.approx(
-        in_use.probable.probabilities, abs=1e-6
-    )
+    expected = pytest.approx(in_use.probable.probabilities, abs=1e-6)
+    assert trained_on.probable.probabilities == expected
     assert trained_on.probable.pairs == pytest.approx(in_use.probable.pairs, abs=1e-6)
 
 

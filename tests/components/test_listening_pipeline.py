@@ -14,6 +14,7 @@ from spacy_hoseq.layers.listener import MarginalListener
 from spacy_hoseq.layers.upstream import UPSTREAM
 from spacy_hoseq.layers.weights import weights_in
 
+from ..builders import doc_of, layer, tagger_of
 from . import lemma_helpers
 from .chunker_helpers import (
     KINDS,
@@ -24,7 +25,6 @@ from .chunker_helpers import (
     TEXTS,
     blank,
     chunker_of,
-    doc_of,
     examples_of,
     gold,
     listening_model,
@@ -40,15 +40,10 @@ from .chunker_helpers import (
 from .helpers import ADAGRAD, ALL_PATTERNS, reloaded, tagger_model
 
 
-def tagger_of(nlp):
-    return nlp.get_pipe(TAGGER)
-
-
 def assert_linked(nlp, name=NAME):
     """The tagger knows the very layer in the chunker's model."""
-    layers = [
-        node for node in nlp.get_pipe(name).model.walk() if isinstance(node, MarginalListener)
-    ]
+    nodes = nlp.get_pipe(name).model.walk()
+    layers = [node for node in nodes if isinstance(node, MarginalListener)]
     assert len(layers) == 1 and tagger_of(nlp).listener_map[name] == layers
 
 
@@ -117,17 +112,12 @@ def test_docs_that_were_annotated_elsewhere():
 @pytest.mark.long
 @pytest.mark.parametrize("kind", [*KINDS, "label patterns"])
 def test_replaced_listener(kind, tmp_path):
-    settings = (
-        {"tagger": {"model": tagger_model(patterns=ALL_PATTERNS)}}
-        if kind == "label patterns"
-        else {}
-    )
+    tagger = {"model": tagger_model(patterns=ALL_PATTERNS)}
+    settings = {"tagger": tagger} if kind == "label patterns" else {}
     nlp = trained("joint" if settings else kind, **settings)
     docs = random_docs(nlp, 20)
-    before = (
-        through(nlp),
-        [(on(doc), scores_on(doc)) for doc in nlp.pipe(doc.copy() for doc in docs)],
-    )
+    found = [(on(doc), scores_on(doc)) for doc in nlp.pipe(doc.copy() for doc in docs)]
+    before = through(nlp), found
     nlp.replace_listeners(TAGGER, NAME, [PATH])
     assert tagger_of(nlp).listeners == []
     nlp.to_disk(tmp_path)
@@ -135,10 +125,8 @@ def test_replaced_listener(kind, tmp_path):
     for pipeline in (nlp, fresh):
         assert through(pipeline) == before[0]
         pipeline.remove_pipe(TAGGER)
-        assert (
-            through(pipeline),
-            [(on(d), scores_on(d)) for d in pipeline.pipe(random_docs(pipeline, 20))],
-        ) == before
+        found = [(on(doc), scores_on(doc)) for doc in pipeline.pipe(random_docs(pipeline, 20))]
+        assert (through(pipeline), found) == before
     train(fresh, 5)
     assert through(fresh)[0] == gold() and through(reloaded(fresh)) == through(fresh)
 
@@ -160,9 +148,8 @@ def test_listener_of_a_lemmatizer_is_not_replaced():
     """The copy would find lemmas that no word can have: which scripts fit is known to the component."""
     nlp = spacy.blank("xx")
     lemmatizer = nlp.add_pipe("hoseq_lemmatizer", config={"objective": "log_likelihood"})
-    nlp.add_pipe(
-        NAME, config={"model": listening_model(upstream="hoseq_lemmatizer", **ONLY_LABELS)}
-    )
+    model = listening_model(upstream="hoseq_lemmatizer", **ONLY_LABELS)
+    nlp.add_pipe(NAME, config={"model": model})
     docs = [lemma_helpers.gold_doc(nlp, line) for line in lemma_helpers.CORPUS]
     for doc in docs:
         doc.spans["chunks"] = [Span(doc, 0, 1, "NP")]
@@ -187,9 +174,8 @@ def several_chunkers():
     for name, threshold in LISTENERS.items():
         model = listening_model(**ONLY_LABELS, threshold=threshold)
         rule = {**ADAGRAD, "average": False}
-        nlp.add_pipe(
-            NAME, name=name, config={"model": model, "spans_key": name, "update_rule": rule}
-        )
+        config = {"model": model, "spans_key": name, "update_rule": rule}
+        nlp.add_pipe(NAME, name=name, config=config)
     return nlp
 
 
@@ -213,16 +199,14 @@ def test_several_chunkers_listen(tmp_path):
     nlp.to_disk(tmp_path)
     scores = {}
     for name in LISTENERS:
-        alone = spacy.load(
-            tmp_path, exclude=[other for other in (*LISTENERS, NAME) if other != name]
-        )
+        others = {*LISTENERS, NAME} - {name}
+        alone = spacy.load(tmp_path, exclude=others)
         for text in TEXTS:
             together, single = nlp(text), alone(text)
             assert on(together, name) == on(single, name)
             assert scores_on(together, name) == pytest.approx(scores_on(single, name), abs=1e-6)
-            scores.setdefault(name, []).append(
-                nlp.get_pipe(name).model.predict([together]).scores.tolist()
-            )
+            found = nlp.get_pipe(name).model.predict([together]).scores.tolist()
+            scores.setdefault(name, []).append(found)
     assert scores["many"] != scores["few"]
 
 
@@ -242,14 +226,11 @@ def split(doc):
 def test_tokens_that_are_merged_or_split_between(change):
     """The tagger is asked once more: its labels were of other tokens."""
     nlp = ready("joint")
-    before = map(
-        nlp.make_doc, ("the old dog sees a cat .", "dogs run", "the old dog \n\n sees a cat")
-    )
+    texts = "the old dog sees a cat .", "dogs run", "the old dog \n\n sees a cat"
+    before = map(nlp.make_doc, texts)
     docs = [change(doc) if len(doc) > 3 else doc for doc in tagger_of(nlp).pipe(before)]
-    fresh = [
-        Doc(nlp.vocab, words=[t.text for t in doc], spaces=[bool(t.whitespace_) for t in doc])
-        for doc in docs
-    ]
+    rows = [([t.text for t in doc], [bool(t.whitespace_) for t in doc]) for doc in docs]
+    fresh = [Doc(nlp.vocab, words=words, spaces=spaces) for words, spaces in rows]
     for doc, other in zip(chunker_of(nlp).pipe(docs), nlp.pipe(fresh), strict=True):
         assert on(doc) == on(other) and scores_on(doc) == scores_on(other)
 
@@ -269,14 +250,11 @@ def test_tagger_that_was_sourced_by_another_pipeline():
     """It is the same object in both; the pipeline that it came from still has its chunker."""
     nlp = trained("joint")
     expected = through(nlp)
-    other = spacy.blank("xx", vocab=nlp.vocab)
-    other.add_pipe(TAGGER, source=nlp)
+    spacy.blank("xx", vocab=nlp.vocab).add_pipe(TAGGER, source=nlp)
     assert through(nlp) == expected
 
 
-@pytest.mark.parametrize(
-    "copied", [deepcopy, lambda nlp: pickle.loads(pickle.dumps(nlp))], ids=["deepcopy", "pickle"]
-)
+@pytest.mark.parametrize("copied", [deepcopy, lambda nlp: pickle.loads(pickle.dumps(nlp))])
 def test_a_copy_listens_to_its_own_tagger(copied):
     nlp = ready("joint")
     other = copied(nlp)
@@ -297,9 +275,8 @@ NEW = "first_tagger"
 
 
 def listener_of(nlp, name=NAME):
-    (listener,) = [
-        node for node in nlp.get_pipe(name).model.walk() if node.name == "marginal_listener"
-    ]
+    nodes = nlp.get_pipe(name).model.walk()
+    (listener,) = [node for node in nodes if node.name == "marginal_listener"]
     return listener
 
 
@@ -312,9 +289,8 @@ def renamed(kind="joint", new=NEW):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_renamed_tagger_is_listened_to(kind):
     nlp = renamed(kind)
-    assert (
-        nlp.get_pipe(NEW).listening_components == [NAME] and listener_of(nlp).upstream_name == NEW
-    )
+    assert nlp.get_pipe(NEW).listening_components == [NAME]
+    assert listener_of(nlp).upstream_name == NEW
     assert through(nlp) == through(ready(kind))
     assert on(nlp(TEXTS[0])) == gold()[0]
 
@@ -325,14 +301,10 @@ def test_the_name_is_saved(tmp_path):
     before = through(nlp)
     nlp.to_disk(tmp_path)
     loaded = spacy.load(tmp_path)
-    assert (
-        loaded.config["components"][NAME]["model"]["emissions"]["second"]["upstream"]["upstream"]
-        == TAGGER
-    )
-    assert (
-        through(loaded) == before == through(reloaded(nlp))
-        and listener_of(loaded).upstream_name == NEW
-    )
+    emissions = loaded.config["components"][NAME]["model"]["emissions"]
+    assert emissions["second"]["upstream"]["upstream"] == TAGGER
+    assert through(loaded) == before == through(reloaded(nlp))
+    assert listener_of(loaded).upstream_name == NEW
     loaded.rename_pipe(NEW, "once_more")
     assert through(loaded) == before == through(reloaded(loaded))
     assert chunker_of(nlp).model.copy().to_bytes() == chunker_of(nlp).model.to_bytes()
@@ -344,10 +316,8 @@ def test_a_config_with_another_name_goes_before_what_was_saved(tmp_path):
     config = nlp.config.copy()
     config["components"][NAME]["model"]["emissions"]["second"]["upstream"]["upstream"] = "third"
     nlp.rename_pipe(NEW, "third")
-    config["nlp"]["pipeline"], config["components"]["third"] = (
-        ["third", NAME],
-        config["components"].pop(NEW),
-    )
+    config["nlp"]["pipeline"] = ["third", NAME]
+    config["components"]["third"] = config["components"].pop(NEW)
     fresh = spacy.util.load_model_from_config(config, auto_fill=True)
     for name in ("third", NAME):
         fresh.get_pipe(name).from_bytes(nlp.get_pipe(name).to_bytes())
@@ -357,16 +327,9 @@ def test_a_config_with_another_name_goes_before_what_was_saved(tmp_path):
 # Token vectors below a tagger to which a chunker listens: both losses reach them
 
 
-TOK2VEC = {
-    "@architectures": "spacy.HashEmbedCNN.v2",
-    "pretrained_vectors": None,
-    "width": 8,
-    "depth": 1,
-    "embed_size": 50,
-    "window_size": 1,
-    "maxout_pieces": 2,
-    "subword_features": True,
-}
+TOK2VEC = {"@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None, "width": 8}
+TOK2VEC |= {"depth": 1, "embed_size": 50, "window_size": 1, "maxout_pieces": 2}
+TOK2VEC["subword_features"] = True
 LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 8, "upstream": "tok2vec"}
 
 
@@ -375,10 +338,7 @@ def pipeline(grad_factor, *, shared):
     nlp = spacy.blank("xx")
     if shared:
         nlp.add_pipe("tok2vec", config={"model": TOK2VEC})
-    emissions = {
-        "@architectures": "spacy_hoseq.Tok2VecLinear.v1",
-        "tok2vec": LISTENER if shared else TOK2VEC,
-    }
+    emissions = layer("Tok2VecLinear", tok2vec=LISTENER if shared else TOK2VEC)
     nlp.add_pipe(TAGGER, config={"objective": "log_likelihood", "model": tagger_model(emissions)})
     nlp.add_pipe(NAME, config={"model": listening_model(grad_factor=grad_factor, threshold=0.0)})
     return nlp
@@ -394,9 +354,8 @@ def gradient(grad_factor, *, shared):
             for parameter in shim.parameters.values():
                 parameter.values[...] = rng.normal(scale=0.3, size=parameter.values.shape)
     output = nlp.get_pipe(TAGGER).model.layers[0].get_ref("output_layer")
-    output.set_param(
-        "W", rng.normal(scale=0.3, size=output.get_param("W").shape).astype(np.float32)
-    )
+    weights = rng.normal(scale=0.3, size=output.get_param("W").shape)
+    output.set_param("W", weights.astype(np.float32))
     nlp.update(examples_of(nlp), sgd=False)
     model = nlp.get_pipe("tok2vec" if shared else TAGGER).model
     return next(node for node in model.walk() if node.name == "maxout").get_grad("b")

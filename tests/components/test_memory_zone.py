@@ -13,6 +13,7 @@ from spacy_hoseq.layers.local_classifiers import BatchScores
 from spacy_hoseq.layers.scorer import scorer_of
 from spacy_hoseq.patterns.same_word import SameWordPairs
 
+from ..builders import learn
 from . import morphology_helpers as tiny
 from .bidirectional_helpers import ready as bidirectional
 from .helpers import FREQUENT, blank, examples_of, ready, tagger_model, trained
@@ -35,10 +36,8 @@ def test_rules_forget_the_words_of_a_zone():
 def test_tags_that_are_part_of_a_label():
     """First written in a zone: of white space, and of a label that the training text does not have."""
     nlp = tiny.blank(with_tag=True)
-    labels = [
-        *nlp.get_pipe(tiny.NAME).target.labels_in(tiny.examples_of(nlp)),
-        "POS=NOUN|TAG=of_no_text",
-    ]
+    labels = nlp.get_pipe(tiny.NAME).target.labels_in(tiny.examples_of(nlp))
+    labels = [*labels, "POS=NOUN|TAG=of_no_text"]
     nlp.get_pipe(tiny.NAME).initialize(lambda: tiny.examples_of(nlp), nlp=nlp, labels=labels)
     with nlp.memory_zone():
         inside = tiny.said(nlp("magna urbs \n\n ardet"))
@@ -52,10 +51,7 @@ def test_labels_that_are_new_in_a_zone():
     corpus = [("Xd Xn old .", "Xd Xn Xn Xp"), ("old Xn .", "Xd Xn Xp")]
     nlp = blank()
     with nlp.memory_zone():
-        examples = examples_of(nlp, corpus)
-        optimizer = nlp.initialize(lambda: examples)
-        for _ in range(20):
-            nlp.update(examples, sgd=optimizer)
+        learn(nlp, examples_of(nlp, corpus), 20)
         inside = [t.tag_ for t in nlp("old Xn .")]
     with nlp.memory_zone():
         assert [t.tag_ for t in nlp("Xd old Xp")][1] in inside

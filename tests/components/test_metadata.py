@@ -10,6 +10,7 @@ from spacy.training import Example
 
 import spacy_hoseq
 
+from ..builders import learn
 from .test_factories import FACTORIES, gold
 
 TEXTS = {
@@ -42,9 +43,7 @@ def trained(pipeline: str) -> Language:
     nlp = spacy.blank("xx")
     nlp.add_pipe(pipeline)
     example = Example(Doc(nlp.vocab, words=[token.text for token in gold(nlp)]), gold(nlp))
-    optimizer = nlp.initialize(lambda: [example] * 3)
-    for _ in range(15):
-        nlp.update([example], sgd=optimizer)
+    learn(nlp, [example] * 3, 15)
     return nlp
 
 
@@ -57,9 +56,7 @@ def annotated(pipeline: str) -> Doc:
 
 def layers(doc: Doc) -> dict[str, object]:
     """Everything that components write on a Doc, by spaCy's names."""
-    found: dict[str, object] = {
-        name: doc.to_array([column]).tolist() for name, column in COLUMNS.items()
-    }
+    found = {name: doc.to_array([column]).tolist() for name, column in COLUMNS.items()}
     found["doc.ents"] = [(ent.start, ent.end, ent.label_) for ent in doc.ents]
     for key, group in doc.spans.items():
         found[f"doc.spans {key}"] = [(span.start, span.end, span.label_) for span in group]
@@ -82,16 +79,9 @@ def doc_with(full: Doc, names: set[str]) -> Doc:
     return doc
 
 
-PACKAGED = [
-    (pipeline, name)
-    for pipeline, names in {
-        "en": "sentences tagger morphologizer lemmatizer chunker entities",
-        "zh": "tagger entities",
-        "af": "morphologizer lemmatizer",
-        "cy": "morphologizer lemmatizer",
-    }.items()
-    for name in (f"hoseq_{part}" for part in names.split())
-]
+PARTS = {"en": "sentences tagger morphologizer lemmatizer chunker entities"}
+PARTS |= {name: "morphologizer lemmatizer" for name in ("af", "cy")} | {"zh": "tagger entities"}
+PACKAGED = [(name, f"hoseq_{part}") for name, parts in PARTS.items() for part in parts.split()]
 EACH = [*PACKAGED, *((factory, factory) for factory in FACTORIES)]
 pytestmark = [
     pytest.mark.parametrize("pipeline, name", EACH),
@@ -101,8 +91,7 @@ pytestmark = [
 
 def meta_of(pipeline, name):
     """What a component assigns, and what it requires."""
-    nlp = trained(pipeline)
-    meta = Language.get_factory_meta(nlp.get_pipe_config(name)["factory"])
+    meta = Language.get_factory_meta(trained(pipeline).get_pipe_config(name)["factory"])
     assigns, requires = BY_SETTINGS.get((pipeline, name), (set(), set()))
     assert not assigns & {*meta.assigns} and not requires & {*meta.requires}
     return {*meta.assigns} | assigns, {*meta.requires} | requires, meta

@@ -11,8 +11,9 @@ from spacy_hoseq.decoders import Paths, decode_exact, max_marginal
 from spacy_hoseq.decoders.choice import DECODERS
 from spacy_hoseq.learning import OBJECTIVES
 
+from ..builders import doc_of, tagger_of
 from ..docs.pages import section
-from .helpers import CORPUS, blank, doc_of, tagger_of, train, trained
+from .helpers import CORPUS, blank, train, trained
 
 PAGE = "docs/tasks/extend.md"
 FUNCTIONS = {"objective": OBJECTIVES, "decoder": DECODERS}
@@ -37,9 +38,7 @@ def tagger(**settings):
     return tagger_of(blank(**settings))
 
 
-@pytest.mark.parametrize(
-    "setting, name", [(setting, name) for setting, known in FUNCTIONS.items() for name in known]
-)
+@pytest.mark.parametrize("setting, name", [(s, n) for s, known in FUNCTIONS.items() for n in known])
 def test_short_name_and_registered_name_are_the_same_function(setting, name):
     full = f"spacy_hoseq.{name}.v1"
     for value in (name, full, {"@misc": full}):
@@ -105,7 +104,6 @@ def test_greedy_decoder_of_the_page(own):
 )
 def test_labels_that_are_not_permitted(labels):
     nlp = trained()
-    component = tagger_of(nlp)
-    component.decoder = lambda potentials: Paths(labels, np.zeros(1))
+    tagger_of(nlp).decoder = lambda potentials: Paths(labels, np.zeros(1))
     with pytest.raises(ValueError, match=r'\[HS028\] The decoder of the component "hoseq_tagger"'):
         nlp("the cat runs")

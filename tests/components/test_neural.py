@@ -4,6 +4,7 @@ import numpy as np
 import spacy
 from spacy.util import fix_random_seed
 
+from ..builders import layer
 from .helpers import examples_of, gold, reloaded, sparse, tagger_model, train
 
 WIDTH = 16
@@ -19,19 +20,11 @@ def network(tok2vec=CNN):
 
 
 def summed(tok2vec=CNN):
-    return {
-        "@architectures": "spacy_hoseq.SumEmissions.v1",
-        "first": sparse(),
-        "second": network(tok2vec),
-    }
+    return layer("SumEmissions", first=sparse(), second=network(tok2vec))
 
 
-EMISSIONS = {
-    "alone": network(),
-    "shared": network(LISTENER),
-    "sum": summed(),
-    "sum with shared": summed(LISTENER),
-}
+EMISSIONS = {"alone": network(), "shared": network(LISTENER), "sum": summed()}
+EMISSIONS["sum with shared"] = summed(LISTENER)
 
 
 def pipeline(kind, patterns=None, objective="max_margin"):
@@ -53,9 +46,8 @@ def fitted(kind, n_updates=60, **settings):
 
 
 def tagged(nlp):
-    return [
-        [token.tag_ for token in doc] for doc in nlp.pipe(eg.predicted for eg in examples_of(nlp))
-    ]
+    docs = nlp.pipe(eg.predicted for eg in examples_of(nlp))
+    return [[token.tag_ for token in doc] for doc in docs]
 
 
 def state(nlp):
@@ -67,12 +59,8 @@ def state(nlp):
                 if node.has_param(name):
                     found[pipe_name, i, node.name, name] = node.get_param(name).copy()
             for shim in node.shims:
-                found.update(
-                    {
-                        (pipe_name, i, shim.name, p.name): p.values.copy()
-                        for p in shim.parameters.values()
-                    }
-                )
+                for p in shim.parameters.values():
+                    found[pipe_name, i, shim.name, p.name] = p.values.copy()
     return found
 
 
@@ -82,9 +70,8 @@ def test_network_follows_the_optimizer_and_the_table_does_not():
     optimizer = nlp.create_optimizer()
     optimizer.learn_rate = 0.0
     train(nlp, 1, optimizer=optimizer)
-    changed = {
-        name[2:] for name, values in state(nlp).items() if not np.array_equal(values, before[name])
-    }
+    after = state(nlp)
+    changed = {key[2:] for key in after if not np.array_equal(after[key], before[key])}
     assert changed == {("sparse_linear", "table"), ("higher_order_tagger", "trans")}
 
 
@@ -102,12 +89,7 @@ def test_frozen_upstream():
     nlp = fitted("shared")
     before = nlp.get_pipe("tok2vec").model.to_bytes()
     for _ in range(3):
-        nlp.update(
-            examples_of(nlp),
-            sgd=nlp.create_optimizer(),
-            losses={},
-            exclude=["tok2vec"],
-            annotates=["tok2vec"],
-        )
+        settings = {"exclude": ["tok2vec"], "annotates": ["tok2vec"]}
+        nlp.update(examples_of(nlp), sgd=nlp.create_optimizer(), losses={}, **settings)
     assert nlp.get_pipe("tok2vec").model.to_bytes() == before
     assert tagged(nlp) == gold()

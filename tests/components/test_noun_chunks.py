@@ -63,17 +63,11 @@ def test_noun_chunks_of_a_span(nlp):
     assert phrases(doc[1:]) == PHRASES[1:]
     for part, expected in ((doc[1:], PHRASES[1:]), (doc[:6], PHRASES[:1])):
         assert [doc[start:end].text for start, end, _ in doc.noun_chunks_iterator(part)] == expected
-    assert phrases(doc[:3]) == PHRASES[:1] and phrases(doc[:2]) == phrases(doc[1:6]) == [], (
-        "whole ones only"
-    )
+    assert phrases(doc[:3]) == PHRASES[:1] and phrases(doc[:2]) == phrases(doc[1:6]) == []
 
 
 def test_a_parse_goes_first(nlp):
-    annotation = {
-        "heads": [1, 2, 2],
-        "deps": ["det", "nsubj", "ROOT"],
-        "pos": ["DET", "NOUN", "VERB"],
-    }
+    annotation = dict(heads=[1, 2, 2], deps="det nsubj ROOT".split(), pos="DET NOUN VERB".split())
     doc = Doc(nlp.vocab, words=["The", "dog", "barks"], **annotation)
     doc.spans["chunks"] = [Span(doc, 2, 3, "NP")]
     assert phrases(doc) == ["The dog"] == [span.text for span in spacy_hoseq.noun_chunks(doc)]
@@ -98,17 +92,11 @@ def test_merge_noun_chunks(nlp):
         merged.add_pipe(name, source=nlp)
     merged.add_pipe("hoseq_merge_noun_chunks")
     doc = merged(TEXT)
-    assert [(token.text, token.tag_) for token in doc] == [
-        ("The old man", "NN"),
-        ("saw", "VBD"),
-        ("two big dogs", "NNS"),
-        ("in", "IN"),
-        ("London", "NNP"),
-        (".", "."),
-    ]
-    assert phrases(doc) == PHRASES and len(doc.spans["chunks"].attrs["scores"]) == len(
-        doc.spans["chunks"]
-    )
+    expected = [("The old man", "NN"), ("saw", "VBD"), ("two big dogs", "NNS")]
+    expected += [("in", "IN"), ("London", "NNP"), (".", ".")]
+    assert [(token.text, token.tag_) for token in doc] == expected
+    group = doc.spans["chunks"]
+    assert phrases(doc) == PHRASES and len(group.attrs["scores"]) == len(group)
 
 
 def test_merge_leaves_docs_without_noun_chunks():

@@ -10,7 +10,8 @@ from spacy_hoseq.features.known_tags import KNOWN_TAGS_TABLE
 from spacy_hoseq.layers.weights import weights_of
 from spacy_hoseq.patterns.sources import PatternFeatures
 
-from .helpers import FREQUENT, RULES, blank, doc_of, sparse, tagger_model, tagger_of
+from ..builders import doc_of, tagger_of
+from .helpers import FREQUENT, RULES, blank, sparse, tagger_model
 
 CORPUS = [("a b c d e f", "X Y X Y X Z"), ("a b c", "X Y Z")]
 
@@ -26,13 +27,11 @@ def found(nlp):
 
 
 def examples_of(nlp, starts=None):
-    return [
-        Example.from_dict(
-            doc_of(nlp, text, sent_starts=starts and starts[: len(text.split())]),
-            {"tags": tags.split()},
-        )
-        for text, tags in CORPUS
-    ]
+    examples = []
+    for text, tags in CORPUS:
+        doc = doc_of(nlp, text, sent_starts=starts and starts[: len(text.split())])
+        examples.append(Example.from_dict(doc, {"tags": tags.split()}))
+    return examples
 
 
 def test_patterns_of_the_training_data():
@@ -81,9 +80,8 @@ SKIP = {
 def test_weights_of_rules_count_where_they_fire_only():
     nlp = with_patterns(SKIP)
     tagger_of(nlp).add_label("P"), tagger_of(nlp).add_label("A"), tagger_of(nlp).add_label("B")
-    nlp.initialize(
-        lambda: [Example.from_dict(doc_of(nlp, "from a to b"), {"tags": "P A P A".split()})]
-    )
+    example = Example.from_dict(doc_of(nlp, "from a to b"), {"tags": "P A P A".split()})
+    nlp.initialize(lambda: [example])
     weights_of(tagger_of(nlp).model).parameters["patterns"].values[:] = 2.0
     texts = ["from a to b", "a from a to b from c to d", "to a from b", "from a to"]
     scores = [tagger_of(nlp).top_k([doc_of(nlp, text)], 1)[0][0].score for text in texts]
@@ -140,10 +138,8 @@ def test_second_component_reads_the_table_of_the_first():
     nlp = spacy.blank("xx")
     nlp.add_pipe("hoseq_tagger")
     nlp.add_pipe("hoseq_tagger", "other", config={"attribute": "pos"})
-    texts = [
-        Example.from_dict(Doc(nlp.vocab, words=w), {"tags": t, "pos": ["X"] * 2})
-        for w, t in sentences(6, 5)
-    ]
+    rows = [(Doc(nlp.vocab, words=words), tags) for words, tags in sentences(6, 5)]
+    texts = [Example.from_dict(doc, {"tags": tags, "pos": ["X"] * 2}) for doc, tags in rows]
     for _ in range(2):
         nlp.initialize(lambda: texts)
         assert table(nlp) == {"the": [0], "run": [1, 3], "on": [2]}
@@ -171,18 +167,16 @@ def test_table_goes_with_the_weights(tmp_path):
     first.to_disk(tmp_path / "first")
     nlp = spacy.blank("xx")
     nlp.add_pipe("hoseq_tagger")
-    nlp.config["initialize"]["components"]["hoseq_tagger"] = {
-        "weights_from": str(tmp_path / "first")
-    }
+    settings = {"weights_from": str(tmp_path / "first")}
+    nlp.config["initialize"]["components"]["hoseq_tagger"] = settings
     nlp.initialize(lambda: examples(nlp, sentences(1, 1)))
     assert table(nlp) == table(first)
     taken = spacy.blank("xx")
     taken.add_pipe("hoseq_tagger", source=first)
     for other in (nlp, taken):
         expected = [[token.tag_ for token in doc] for doc in first.pipe(["the run", "run on"])]
-        assert [
-            [token.tag_ for token in doc] for doc in other.pipe(["the run", "run on"])
-        ] == expected
+        docs = other.pipe(["the run", "run on"])
+        assert [[token.tag_ for token in doc] for doc in docs] == expected
     assert table(taken) == table(first)
 
 
@@ -190,9 +184,8 @@ def test_two_that_were_trained_apart_have_tables_of_their_own(tmp_path):
     first, second = tagger(6, 5), tagger(4, 5)
     first.add_pipe("hoseq_tagger", "other", source=second)
     first("the run")
-    assert (
-        first.get_pipe("other").model.layers[0].attrs["features"].extractor.own_tables is not None
-    )
+    features = first.get_pipe("other").model.layers[0].attrs["features"]
+    assert features.extractor.own_tables is not None
     second.to_disk(tmp_path)
     both = spacy.blank("xx")
     both.add_pipe("hoseq_tagger", "mine")

@@ -47,9 +47,7 @@ def declared():
 def test_every_declared_name_is_found():
     groups = declared()
     assert set(groups) <= set(GROUPS)
-    wanted = {
-        GROUPS[group]: sorted(names) for group, names in groups.items() if group != "spacy_cli"
-    }
+    wanted = {GROUPS[key]: sorted(names) for key, names in groups.items() if key != "spacy_cli"}
     command = [sys.executable, "-W", "error", "-c", SCRIPT, json.dumps(wanted)]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.stderr == ""
@@ -73,11 +71,8 @@ def test_declared_names_are_the_installed_ones():
         for point in entry_points(group=group)
         if point.value.startswith("spacy_hoseq")
     }
-    assert installed == {
-        (group, name): target
-        for group, names in declared().items()
-        for name, target in names.items()
-    }
+    names = [(group, *each) for group, names in declared().items() for each in names.items()]
+    assert installed == {(group, name): target for group, name, target in names}
 
 
 def test_names_follow_the_conventions():
@@ -93,9 +88,8 @@ def test_names_follow_the_conventions():
 
 def test_nothing_heavy_is_imported_at_first():
     code = "import sys, spacy_hoseq; print(spacy_hoseq.__version__, 'spacy' in sys.modules, 'numpy' in sys.modules)"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert result.stdout.split()[1:] == ["False", "False"]
 
 
@@ -113,11 +107,6 @@ def test_every_setting_has_a_meaning(name):
     """In the docstring of the component or of the one whose settings it takes, once; `help` shows it."""
     component = type(spacy.blank("xx").add_pipe(name))
     settings = {*Language.get_factory_meta(name).default_config} - {"model"}
-    told = "\n".join(
-        inspect.getdoc(each) or ""
-        for each in component.__mro__
-        if each.__name__.startswith("Hoseq")
-    )
-    assert {
-        setting for setting in settings if not re.search(rf"^{setting} \(", told, re.M)
-    } == set()
+    ours = [each for each in component.__mro__ if each.__name__.startswith("Hoseq")]
+    told = "\n".join(inspect.getdoc(each) or "" for each in ours)
+    assert not {name for name in settings if not re.search(rf"^{name} \(", told, re.M)}

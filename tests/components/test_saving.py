@@ -7,7 +7,6 @@ import spacy
 import srsly
 from spacy.lookups import Lookups
 from spacy.tokens import Token
-from spacy.training import Example
 
 from spacy_hoseq.components.saving import digest_of
 from spacy_hoseq.features.known_tags import KNOWN_TAGS_TABLE as KNOWN_TAGS
@@ -17,6 +16,7 @@ from spacy_hoseq.features.word_classes import word_classes
 from spacy_hoseq.inspection import calibrate
 from spacy_hoseq.segmentation.corpus import known_words
 
+from ..builders import layer, tagger_of
 from ..segmentation import helpers as characters
 from . import bidirectional_helpers as bidirectional
 from . import chunker_helpers as chunks
@@ -25,11 +25,10 @@ from .helpers import (
     CORPUS,
     LABELS,
     blank,
-    doc_of,
+    examples_of,
     ready,
     reloaded,
     tagger_model,
-    tagger_of,
     train,
     trained,
 )
@@ -96,13 +95,8 @@ def folder(saved, tmp_path):
     return shutil.copytree(saved, tmp_path / "pipeline")
 
 
-CFG = [
-    *(
-        {"labels": labels}
-        for labels in (["NP"], ["NP", "VP", "PP"], ["NP", "NP"], ["VP", "NP"], "NP", [1, 2], None)
-    ),
-    {"labels": {"NP": 1}},
-]
+WRONG = (["NP"], ["NP", "VP", "PP"], ["NP", "NP"], ["VP", "NP"], "NP", [1, 2], None, {"NP": 1})
+CFG = [{"labels": labels} for labels in WRONG]
 
 
 @pytest.mark.parametrize("change", CFG)
@@ -114,17 +108,10 @@ def test_labels_that_do_not_fit(folder, change):
 
 
 def test_configs_of_other_models():
-    network = {
-        "@architectures": "spacy.HashEmbedCNN.v2",
-        "width": 8,
-        "depth": 1,
-        "embed_size": 20,
-        "window_size": 1,
-    }
+    network = {"@architectures": "spacy.HashEmbedCNN.v2"}
+    network |= {"width": 8, "depth": 1, "embed_size": 20, "window_size": 1}
     network.update(maxout_pieces=2, subword_features=False, pretrained_vectors=None)
-    other = blank(
-        model=tagger_model({"@architectures": "spacy_hoseq.Tok2VecLinear.v1", "tok2vec": network})
-    )
+    other = blank(model=tagger_model(layer("Tok2VecLinear", tok2vec=network)))
     with pytest.raises(ValueError, match="HS064"):
         tagger_of(other).from_bytes(tagger_of(ready()).to_bytes(exclude=["vocab"]))
     data = bidirectional.tagger_of(bidirectional.ready()).to_bytes(exclude=["vocab"])
@@ -140,18 +127,14 @@ def test_configs_of_other_models():
 def test_weights_of_a_trained_pipeline(model, tmp_path):
     nlp = chunks.ready(model)
     nlp.to_disk(tmp_path)
-    other = chunks.blank(
-        model, overwrite=True, objective="perceptron", update_rule=ADDITIVE, average=False
-    )
+    settings = {"objective": "perceptron", "update_rule": ADDITIVE, "average": False}
+    other = chunks.blank(model, overwrite=True, **settings)
     for name in other.pipe_names:
         other.config["initialize"]["components"][name] = {"weights_from": str(tmp_path)}
-    optimizer = other.initialize(
-        lambda: chunks.examples_of(other, [("x y", "N V", [(0, 1, "XP")])])
-    )
-    assert (
-        chunks.through(other) == chunks.through(nlp)
-        and chunks.chunker_of(other).labels == chunks.TYPES
-    )
+    corpus = [("x y", "N V", [(0, 1, "XP")])]
+    optimizer = other.initialize(lambda: chunks.examples_of(other, corpus))
+    assert chunks.through(other) == chunks.through(nlp)
+    assert chunks.chunker_of(other).labels == chunks.TYPES
     assert chunks.chunker_of(other).cfg["overwrite"] is True
     shutil.rmtree(tmp_path)  # not needed any more
     new = [*chunks.CORPUS, ("fish swim .", "N V .", [(0, 2, "VP")])]
@@ -173,11 +156,8 @@ def test_tagger_of_a_trained_pipeline_and_a_new_chunker(tmp_path):
 
 def test_weights_from_nowhere(tmp_path):
     chunks.ready("joint").to_disk(tmp_path)
-    for component, path in (
-        (TAGGER, tmp_path / "nowhere"),
-        (CHUNKER, tmp_path / "nowhere"),
-        ("renamed", tmp_path),
-    ):
+    nowhere = tmp_path / "nowhere"
+    for component, path in ((TAGGER, nowhere), (CHUNKER, nowhere), ("renamed", tmp_path)):
         nlp = chunks.blank("joint", name="renamed" if component == "renamed" else CHUNKER)
         nlp.config["initialize"]["components"][component] = {"weights_from": str(path)}
         with pytest.raises(ValueError, match=rf"\[HS159\].*no component \"{component}\""):
@@ -207,11 +187,8 @@ def test_every_bit_counts():
     fresh = tagger_of(blank())
     fresh.from_bytes(pipe.to_bytes(exclude=["vocab"]))
     fresh._read_model(data)
-    for i in [
-        *range(9),
-        *range(9, len(data) - 9, len(data) // 50),
-        *range(len(data) - 50, len(data)),
-    ]:
+    n = len(data)
+    for i in [*range(9), *range(9, n - 9, n // 50), *range(n - 50, n)]:
         for damaged in (data[:i] + bytes([data[i] ^ 1]) + data[i + 1 :], data[:i]):
             with pytest.raises(ValueError, match="HS064"), fresh._reading("bytes"):
                 fresh._read_model(damaged)
@@ -241,9 +218,8 @@ def test_another_representation_of_the_bidirectional_tagger(tmp_path):
     """The same names of tags."""
     bidirectional.chunker("iob2", n_updates=1).to_disk(tmp_path)
     with pytest.raises(ValueError, match=r"\[HS064\].*not of one training"):
-        spacy.load(
-            tmp_path, config={"components.hoseq_bidirectional_tagger.representation": "iob1"}
-        )
+        representation = "components.hoseq_bidirectional_tagger.representation"
+        spacy.load(tmp_path, config={representation: "iob1"})
 
 
 # Tables of the vocabulary, weights and labels of different trainings are told apart, whatever the labels
@@ -257,19 +233,11 @@ def with_tables(folder):
     classes = folder / "classes.tsv"
     classes.write_text("the\tx\nold\ty\n", "utf8")
     templates = ["lower[0]", "known_tags[0]", "word_class1[0]", "known_begins[0]"]
-    nlp = blank(
-        model=tagger_model(
-            {"@architectures": "spacy_hoseq.SparseLinear.v1", "templates": templates}
-        )
-    )
+    nlp = blank(model=tagger_model(layer("SparseLinear", templates=templates)))
     nlp.vocab.lookups.set_table(CLASSES, word_classes(classes).get_table(CLASSES))
     known = known_words(characters.saved_words(folder)).get_table(KNOWN_WORDS)
     nlp.vocab.lookups.set_table(KNOWN_WORDS, known)
-    examples = [
-        Example.from_dict(doc_of(nlp, text), {"tags": tags.split()})
-        for text, tags in CORPUS
-        for _ in range(5)
-    ]
+    examples = examples_of(nlp, [pair for pair in CORPUS for _ in range(5)])
     nlp.initialize(lambda: examples)
     nlp.update(examples)
     return nlp
@@ -337,10 +305,8 @@ def test_component_that_is_sourced_brings_its_tables(with_own_tables, tmp_path, 
     expected = [token.tag_ for token in source("the old cat")]
     for loaded in (spacy.load(tmp_path), copy, nlp):
         assert [token.tag_ for token in loaded("the old cat")] == expected
-    config = {
-        "components": {NAME: {"source": str(with_own_tables)}},
-        "nlp": {"lang": "xx", "pipeline": [NAME]},
-    }
+    source = {NAME: {"source": str(with_own_tables)}}
+    config = {"components": source, "nlp": {"lang": "xx", "pipeline": [NAME]}}
     assert spacy.blank("xx").from_config(config)("the old cat")[0].tag_
     # as `spacy assemble` does: it was never used
     spacy.blank("xx").from_config(config).to_disk(tmp_path / "assembled")
@@ -350,18 +316,11 @@ def test_component_that_is_sourced_brings_its_tables(with_own_tables, tmp_path, 
 def test_calibration_is_of_the_weights_it_was_made_for(tmp_path):
     nlp = trained(objective="log_likelihood")
     nlp.to_disk(tmp_path / "before")
-    examples = [
-        Example.from_dict(doc_of(nlp, text), {"tags": tags.split()})
-        for text, tags in CORPUS
-        for _ in range(9)
-    ]
-    calibrate(nlp, examples)
+    calibrate(nlp, examples_of(nlp, [pair for pair in CORPUS for _ in range(9)]))
     assert "conformal" in tagger_of(nlp).cfg
     nlp.to_disk(tmp_path / "after")
-    assert (
-        tagger_of(spacy.load(tmp_path / "after")).cfg["conformal"]
-        == tagger_of(nlp).cfg["conformal"]
-    )
+    after = tagger_of(spacy.load(tmp_path / "after"))
+    assert after.cfg["conformal"] == tagger_of(nlp).cfg["conformal"]
     mixed = shutil.copytree(tmp_path / "after", tmp_path / "mixed")
     shutil.copy(tmp_path / "before" / NAME / "model", mixed / NAME / "model")
     with pytest.raises(ValueError, match=r"\[HS064\]"):

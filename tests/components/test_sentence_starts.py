@@ -7,14 +7,11 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..builders import learn
+
 TEMPLATES = ["bias", "orth[-1]", "short_shape[0]", "line_break[0]", "orth[-1]+short_shape[0]"]
-SENTENCES = [
-    ["It", "rains", "."],
-    ["Go", "!"],
-    ["We", "stay", "at", "home"],
-    ["Why", "not", "?"],
-    ["Mr.", "A", "ran", "."],
-]
+SENTENCES = ["It rains .", "Go !", "We stay at home", "Why not ?", "Mr. A ran ."]
+SENTENCES = [text.split() for text in SENTENCES]
 
 
 def blank(**settings):
@@ -50,10 +47,7 @@ def trained():
     nlp = blank()
     golds = [gold(nlp, 6, seed, between=("", "\n", "\n\n")) for seed in range(30)]
     examples = [Example(unannotated(doc), doc) for doc in golds]
-    nlp.initialize(lambda: examples)
-    for _ in range(8):
-        nlp.update(examples)
-    return nlp
+    return learn(nlp, examples, 8)
 
 
 def starts(doc):
@@ -64,11 +58,8 @@ def test_scores_are_those_of_sentences(trained):
     docs = [gold(trained, 5, seed) for seed in range(200, 205)]
     scores = trained.evaluate([Example(unannotated(doc), doc) for doc in docs])
     assert scores["sents_f"] == scores["sents_p"] == scores["sents_r"] == 1.0
-    joined = Doc(
-        trained.vocab,
-        words=["It", "rains", ".", "Go", "!"],
-        sent_starts=[True, False, False, False, False],
-    )
+    starts = [True, False, False, False, False]
+    joined = Doc(trained.vocab, words="It rains . Go !".split(), sent_starts=starts)
     scores = trained.evaluate([Example(unannotated(joined), joined)])
     assert (scores["sents_p"], scores["sents_r"]) == (0.0, 0.0)
 
@@ -79,9 +70,8 @@ def test_scores_are_those_of_sentences(trained):
 def test_white_space_begins_no_sentence(trained, text):
     doc = trained(text)
     assert doc.text == text
-    assert [token.i for token in doc if token.is_sent_start] == [
-        sentence.start for sentence in doc.sents
-    ]
+    starts = [token.i for token in doc if token.is_sent_start]
+    assert starts == [sentence.start for sentence in doc.sents]
     for sentence in doc.sents:
         assert sentence.text.strip() or not text.strip()
 
@@ -93,8 +83,7 @@ def test_gold_on_other_tokens():
     predicted = Doc(nlp.vocab, words=["It", "rain", "s.", "G", "o!"], spaces=spaces)
     words = ["It", "rains", ".", "Go", "!"]
     reference = Doc(nlp.vocab, words=words, spaces=spaces, sent_starts=[1, -1, -1, 1, -1])
-    pipe = nlp.get_pipe("sentences")
-    values = pipe.target.aligned(Example(predicted, reference))
+    values = nlp.get_pipe("sentences").target.aligned(Example(predicted, reference))
     assert [nlp.vocab.strings[value] for value in values.tolist()] == ["S", "I", "I", "S", "I"]
 
 

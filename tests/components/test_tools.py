@@ -18,21 +18,15 @@ from typer.testing import CliRunner
 import spacy_hoseq.cli  # noqa: F401 (adds the commands)
 from spacy_hoseq.reporting.answers import Answers, Question
 
+from ..builders import spans_of
 from .kinds import EACH, GREEDY, LANG, NOT_GREEDY, Kind, labels_of, said
 
 TEXT = "The old ferry still runs twice a day. Nobody knows who pays for it."
 ALL_FIELDS = "word,norm,tag,pos,morph,lemma,dep,head"  # and "prob"
-FORMATS = {
-    "jsonl": ALL_FIELDS,
-    "parquet": ALL_FIELDS,
-    "spacy": "tag",
-    "conll": "word,tag",
-    "conllu": "tag",
-}
-POOL = [
-    TEXT,
-    "What the report left out turned out to matter. Stir the rice slowly, and never twice.",
-]
+FORMATS = {"jsonl": ALL_FIELDS, "parquet": ALL_FIELDS, "spacy": "tag"}
+FORMATS |= {"conll": "word,tag", "conllu": "tag"}
+POOL = [TEXT, "What the report left out turned out to matter."]
+POOL += ["Stir the rice slowly, and never twice."]
 CANNOT: dict[tuple[str, str], str] = {  # (row of the table in the docs, what is done) -> code
     **{
         (column, task): "HS105"
@@ -59,9 +53,7 @@ def hoseq(kind: Kind, ability: str, *arguments: Any) -> str:
     result = CliRunner().invoke(app, ["hoseq", *map(str, arguments)])
     code = CANNOT.get((kind.column, ability))
     printed = " ".join(result.output.split())
-    assert result.exception is None or isinstance(result.exception, SystemExit), repr(
-        result.exception
-    )
+    assert isinstance(result.exception, SystemExit | None), repr(result.exception)
     if code is not None:
         assert result.exit_code == 1 and f"[{code}]" in printed, printed
         return ""
@@ -71,12 +63,10 @@ def hoseq(kind: Kind, ability: str, *arguments: Any) -> str:
 
 @long
 def test_debug_data(kind, corpus, model):
-    result = CliRunner().invoke(
-        app, ["debug", "data", str(model / "config.cfg"), "--no-format", "--ignore-warnings"]
-    )
-    assert result.exit_code in (0, 1) and "Pipeline can be initialized" in result.output, (
-        result.output
-    )
+    options = ["--no-format", "--ignore-warnings"]
+    result = CliRunner().invoke(app, ["debug", "data", str(model / "config.cfg"), *options])
+    assert result.exit_code in (0, 1), result.output
+    assert "Pipeline can be initialized" in result.output
     assert "Traceback" not in result.output
 
 
@@ -87,9 +77,8 @@ def test_tag(kind, model, tmp_path):
     hoseq(kind, "tag", "tag", model, TEXT, "-o", page)
     nlp = spacy.load(model)
     labels = [label for label in labels_of(nlp(TEXT), kind) if label]
-    names = {
-        str(name) for label in labels for name in (label if isinstance(label, tuple) else [label])
-    }
+    names = [label if isinstance(label, tuple) else [label] for label in labels]
+    names = {str(name) for each in names for name in each}
     if kind.place == "sent_start":
         return
     for name in filter(None, names):
@@ -105,65 +94,37 @@ def test_tag(kind, model, tmp_path):
 @pytest.mark.parametrize("form", FORMATS)
 def test_apply(kind, model, tmp_path, form):
     (tmp_path / "text.txt").write_text(TEXT, "utf8")
-    fields = (
-        f"{FORMATS[form]},text,sentences,spans" if form in ("jsonl", "parquet") else FORMATS[form]
-    )
+    more = ",text,sentences,spans" if form in ("jsonl", "parquet") else ""
+    fields = FORMATS[form] + more
     ability = f"apply --format {form}"
-    printed = hoseq(
-        kind,
-        ability,
-        "apply",
-        model,
-        tmp_path / "text.txt",
-        "-o",
-        tmp_path / "out",
-        "-f",
-        form,
-        "--fields",
-        fields,
-    )
-    assert not printed or any((tmp_path / "out" / "parts").iterdir()), sorted(
-        (tmp_path / "out").rglob("*")
-    )
+    files = model, tmp_path / "text.txt", "-o", tmp_path / "out"
+    printed = hoseq(kind, ability, "apply", *files, "-f", form, "--fields", fields)
+    assert not printed or any((tmp_path / "out" / "parts").iterdir())
 
 
 def test_prob_of_apply(kind, model, tmp_path):
     (tmp_path / "text.txt").write_text(TEXT, "utf8")
-    arguments = [
-        "apply",
-        model,
-        tmp_path / "text.txt",
-        "-o",
-        tmp_path / "out",
-        "-f",
-        "jsonl",
-        "--fields",
-        "tag,prob",
-    ]
+    output = ["-o", tmp_path / "out", "-f", "jsonl", "--fields", "tag,prob"]
+    arguments = ["apply", model, tmp_path / "text.txt", *output]
     if hoseq(kind, "apply --fields prob", *arguments):
         (path,) = (tmp_path / "out" / "parts").glob("*.jsonl")
         tokens = [token for row in srsly.read_jsonl(path) for token in row["tokens"]]
-        assert tokens and all(
-            token["prob"] is not None and 0 < token["prob"] <= 1 for token in tokens
-        )
+        assert tokens and all(token["prob"] and 0 < token["prob"] <= 1 for token in tokens)
 
 
 def test_report(kind, corpus, model, tmp_path):
     hoseq(kind, "report", "report", model, corpus.folder / "dev.spacy", "-o", tmp_path)
     if not CANNOT.get((kind.column, "report")):
         layers = srsly.read_json(tmp_path / "report.json")["layers"]
-        assert layers and all(
-            layer["component"] == kind.name and layer["labels"] for layer in layers
-        )
+        assert layers and all(x["component"] == kind.name and x["labels"] for x in layers)
         assert all(share["n"] for layer in layers for share in layer["scores"].values())
 
 
 @pytest.mark.parametrize("how", ["printed", "json", "page"])
 def test_explain(kind, model, tmp_path, how):
     page = tmp_path / "page.html"
-    options = {"printed": ["--token", 1], "json": ["--token", 1, "--json"], "page": ["-o", page]}[
-        how
-    ]
+    token = ["--token", 1]
+    options = {"printed": token, "json": [*token, "--json"], "page": ["-o", page]}[how]
     printed = hoseq(kind, "explain", "explain", model, TEXT, *options)
     if printed and how == "json":
         result = CliRunner().invoke(app, ["hoseq", "explain", str(model), TEXT, *map(str, options)])
@@ -178,12 +139,9 @@ def test_explain(kind, model, tmp_path, how):
 
 def test_inspect(kind, corpus, model, tmp_path):
     """Every label has features, and a number of words in the corpus."""
-    hoseq(
-        kind, "inspect", "inspect", model, corpus.folder / "dev.spacy", "-o", tmp_path / "page.html"
-    )
-    result = CliRunner().invoke(
-        app, ["hoseq", "inspect", str(model), str(corpus.folder / "dev.spacy"), "--json"]
-    )
+    dev = corpus.folder / "dev.spacy"
+    hoseq(kind, "inspect", "inspect", model, dev, "-o", tmp_path / "page.html")
+    result = CliRunner().invoke(app, ["hoseq", "inspect", str(model), str(dev), "--json"])
     if not CANNOT.get((kind.column, "inspect")):
         (component,) = json.loads(result.output)
         assert component["name"] == kind.name and component["n_features"] and component["n_weights"]
@@ -197,9 +155,7 @@ def test_calibrate(kind, corpus, model, gold, tmp_path):
         calibrated = spacy.load(out)
         assert calibrated.get_pipe(kind.name).is_calibrated
         before, after = (labels_alone(one, gold, kind) for one in (spacy.load(model), calibrated))
-        assert sum(a == b for a, b in zip(before, after, strict=True)) >= len(gold) - 1, (
-            "but for rounding"
-        )
+        assert sum(a == b for a, b in zip(before, after, strict=True)) >= len(gold) - 1
 
 
 @long
@@ -213,9 +169,8 @@ def test_find_errors_and_correct(kind, corpus, model, tmp_path):
     assert tasks
     tasks[0]["accept"] = ["1"]
     srsly.write_jsonl(tmp_path / "answers.jsonl", tasks)
-    hoseq(
-        kind, "correct", "correct", source, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy"
-    )
+    files = source, tmp_path / "answers.jsonl", "-o", tmp_path / "new.spacy"
+    hoseq(kind, "correct", "correct", *files)
     before, after = (
         list(DocBin().from_disk(path).get_docs(spacy.blank(LANG).vocab))
         for path in (source, tmp_path / "new.spacy")
@@ -225,9 +180,7 @@ def test_find_errors_and_correct(kind, corpus, model, tmp_path):
 
 
 def differ(a, b, kind):
-    if kind.name == "entities" and [(e.start, e.end, e.label_) for e in a.ents] != [
-        (e.start, e.end, e.label_) for e in b.ents
-    ]:
+    if kind.name == "entities" and spans_of(a.ents) != spans_of(b.ents):
         return True
     if kind.place.startswith("spans."):
         key = kind.place.partition(".")[2]
@@ -255,14 +208,8 @@ def test_compact(kind, corpus, model, tmp_path):
 @long
 def test_package(kind, model, tmp_path):
     (tmp_path / "packages").mkdir()
-    package(
-        model,
-        tmp_path / "packages",
-        create_wheel=False,
-        create_sdist=False,
-        name="contract",
-        silent=True,
-    )
+    settings = dict(create_wheel=False, create_sdist=False, name="contract", silent=True)
+    package(model, tmp_path / "packages", **settings)
     (path,) = (tmp_path / "packages").rglob("config.cfg")
     assert labels_of(spacy.load(path.parent)(TEXT), kind)
 

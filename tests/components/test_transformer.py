@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from spacy.util import fix_random_seed, load_model_from_config
 
+from ..builders import tagger_of
 from ..repository import ROOT, config_of
-from .helpers import examples_of, gold, reloaded, tagger_of, train
+from .helpers import examples_of, gold, reloaded, train
 
-pytest.importorskip(
-    "spacy_curated_transformers", reason="spacy-curated-transformers is not installed"
-)
+MODULE = "spacy_curated_transformers"
+pytest.importorskip(MODULE, reason=f"{MODULE} is not installed")
 pytestmark = [
     pytest.mark.skipif(not (ROOT / "configs").exists(), reason="installed without its source tree"),
     pytest.mark.skipif(
@@ -39,10 +39,8 @@ def nlp(tmp_path):
     config["components"]["transformer"]["model"] = TINY
     config["components"]["hoseq_tagger"]["model"]["patterns"]["min_count"] = 2
     (tmp_path / "pieces").write_text("\n".join(PIECES))
-    loader = {
-        "@model_loaders": "spacy-curated-transformers.CharEncoderLoader.v1",
-        "path": str(tmp_path / "pieces"),
-    }
+    name, path = "spacy-curated-transformers.CharEncoderLoader.v1", str(tmp_path / "pieces")
+    loader = {"@model_loaders": name, "path": path}
     config["initialize"]["components"]["transformer"] = {"piecer_loader": loader}
     fix_random_seed(0)
     nlp = load_model_from_config(config.interpolate(), auto_fill=True)
@@ -53,16 +51,14 @@ def nlp(tmp_path):
 
 
 def tagged(nlp):
-    return [
-        [token.tag_ for token in doc] for doc in nlp.pipe(eg.predicted for eg in examples_of(nlp))
-    ]
+    docs = nlp.pipe(eg.predicted for eg in examples_of(nlp))
+    return [[token.tag_ for token in doc] for doc in docs]
 
 
 def test_transformer_and_features_learn_together(nlp, tmp_path):
     assert tagged(nlp) == tagged(reloaded(nlp)) == gold()
     network = tagger_of(nlp).model.layers[0].layers[1]
     docs = list(nlp.get_pipe("transformer").pipe([eg.predicted for eg in examples_of(nlp)]))
-    scores = np.concatenate(
-        [nlp.get_pipe("transformer").model.ops.to_numpy(part) for part in network.predict(docs)]
-    )
+    to_numpy = nlp.get_pipe("transformer").model.ops.to_numpy
+    scores = np.concatenate([to_numpy(part) for part in network.predict(docs)])
     assert np.abs(scores).max() > 0.1, "the transformer has learnt, too"

@@ -9,9 +9,10 @@ import spacy
 from spacy_hoseq.learning import parameter
 from spacy_hoseq.learning.parameter import Parameter
 
+from ..builders import learn, tagger_of
 from . import chunker_helpers as chunks
 from . import helpers as tags
-from .helpers import blank, examples_of, reloaded, tagger_of, tags_of, train, trained
+from .helpers import blank, examples_of, reloaded, tags_of, train, trained
 
 CRF, MARGIN = {"objective": "log_likelihood"}, {"objective": "max_margin"}
 
@@ -30,9 +31,8 @@ def initialized(nlp, examples):
 def test_chunker_without_gold_spans(setting, looked):
     nlp = chunks.blank(spans_key="np", **setting)
     there = r"have: .*spans\.chunks\."
-    with pytest.raises(
-        ValueError, match=rf'\[HS069\] .* "hoseq_chunker": looked in spans\.np.*{there}'
-    ) as error:
+    looked_in = rf'\[HS069\] .* "hoseq_chunker": looked in spans\.np.*{there}'
+    with pytest.raises(ValueError, match=looked_in) as error:
         initialized(nlp, chunks.examples_of)
     assert looked in str(error.value)
 
@@ -77,15 +77,12 @@ def with_pos(nlp):
 
 def test_attribute_whose_score_does_not_count():
     (warning,) = evaluated(tags.blank(attribute="pos"), with_pos)
-    assert warning.startswith(
-        '[HW004] None of the scores of the component "hoseq_tagger" (pos_acc)'
-    )
+    expected = '[HW004] None of the scores of the component "hoseq_tagger" (pos_acc)'
+    assert warning.startswith(expected)
     assert "(tag_acc = 1.0)" in warning, "said once"
 
 
-@pytest.mark.parametrize(
-    "weights", [{"tag_acc": 1.0, "pos_acc": 0.0}, {"tag_acc": 1.0, "pos_acc": None}]
-)
+@pytest.mark.parametrize("weights", [{"tag_acc": 1, "pos_acc": 0}, {"tag_acc": 1, "pos_acc": None}])
 def test_weight_of_zero(weights):
     assert len(evaluated(tags.blank(attribute="pos"), with_pos, weights)) == 1
 
@@ -99,11 +96,8 @@ def without_labels(examples):
                                                    (chunks.blank, chunks.examples_of, "spans_chunks_f")])  # fmt: skip
 def test_a_dev_part_without_gold_labels(make, examples, score):
     (warning,) = evaluated(make(), examples, dev=without_labels(examples))
-    assert (
-        warning.startswith("[HW004]")
-        and score in warning
-        and "a dev part that has these labels" in warning
-    )
+    assert warning.startswith("[HW004]") and score in warning
+    assert "a dev part that has these labels" in warning
 
 
 def test_scores_that_count():
@@ -111,20 +105,15 @@ def test_scores_that_count():
     assert evaluated(tags.blank(attribute="pos"), with_pos, {"pos_acc": 1.0}) == []
     assert evaluated(tags.blank(attribute="pos", scorer=None), with_pos) == []
     assert evaluated(chunks.blank(), chunks.examples_of) == []
-    assert (
-        evaluated(
-            chunks.blank("joint"), chunks.examples_of, {"tag_acc": 0.1, "spans_chunks_r": 0.5}
-        )
-        == []
-    )
+    weights = {"tag_acc": 0.1, "spans_chunks_r": 0.5}
+    assert evaluated(chunks.blank("joint"), chunks.examples_of, weights) == []
 
 
 def test_spans_whose_score_does_not_count():
     nlp = chunks.blank(spans_key="np")
     (warning,) = evaluated(nlp, lambda nlp: chunks.examples_of(nlp, key="np"))
-    assert (
-        "spans_np_f" in warning and "spans_chunks_f = 1.0" in warning and "per_type" not in warning
-    )
+    assert "spans_np_f" in warning and "spans_chunks_f = 1.0" in warning
+    assert "per_type" not in warning
 
 
 def test_nothing_is_said_of_a_model_that_is_not_trained_here():
@@ -160,13 +149,10 @@ def test_probabilities_that_are_calibrated_or_not_asked_for():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         initialized(tags.blank("log_likelihood", save_marginals=True), examples_of)
-        initialized(
-            chunks.blank("joint", tagger={**CRF, "save_marginals": True}, save_marginals=True),
-            chunks.examples_of,
-        )
-        initialized(
-            chunks.blank(chunks.listening_model(threshold=0.0), tagger=MARGIN), chunks.examples_of
-        )
+        tagger = {**CRF, "save_marginals": True}
+        initialized(chunks.blank("joint", tagger=tagger, save_marginals=True), chunks.examples_of)
+        nlp = chunks.blank(chunks.listening_model(threshold=0.0), tagger=MARGIN)
+        initialized(nlp, chunks.examples_of)
     assert not [warning for warning in seen if "HW003" in str(warning.message)]
 
 
@@ -179,9 +165,8 @@ def test_weights_that_have_run_away(objective):
     nlp = tags.blank(objective=objective, update_rule=rule)
     optimizer = nlp.initialize(lambda: examples_of(nlp))
     tags.train(nlp, 1, optimizer=optimizer)
-    with pytest.raises(
-        ValueError, match=r'\[HS042\] .*"hoseq_tagger" .*learning rate .* which is 2000000'
-    ):
+    message = r'\[HS042\] .*"hoseq_tagger" .*learning rate .* which is 2000000'
+    with pytest.raises(ValueError, match=message):
         tags.train(nlp, 1, optimizer=optimizer)
 
 
@@ -204,9 +189,8 @@ def test_what_is_given_beside_weights(beside, tmp_path):
     nlp = tags.blank()
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        tagger_of(nlp).initialize(
-            lambda: examples_of(nlp), nlp=nlp, weights_from=str(tmp_path), **beside
-        )
+        settings = {"weights_from": str(tmp_path), **beside}
+        tagger_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp, **settings)
     assert tagger_of(nlp).labels == tags.LABELS and tagger_of(nlp).cfg["tag_dictionary"] == {}
     assert ["[HW006]" in str(warning.message) for warning in seen] == [True] * bool(beside)
 
@@ -244,17 +228,15 @@ def saved_after(
 def test_training_that_ends_before_it_is_evaluated_again(tmp_path):
     """As with an `eval_frequency` of more updates than there are: `model-best` is the model after the first one."""
     (warning,) = saved_after(tmp_path, 1, 9)
-    assert warning.startswith(
-        '[HW008] The last 9 of the 10 updates of the component "hoseq_tagger"'
-    )
+    expected = '[HW008] The last 9 of the 10 updates of the component "hoseq_tagger"'
+    assert warning.startswith(expected)
     (warning,) = saved_after(tmp_path, 7, 3, blank=chunks.blank, examples=chunks.examples_of)
-    assert warning.startswith(
-        '[HW008] The last 3 of the 10 updates of the component "hoseq_chunker"'
-    )
+    expected = '[HW008] The last 3 of the 10 updates of the component "hoseq_chunker"'
+    assert warning.startswith(expected)
 
 
 @pytest.mark.parametrize(
-    "n_before, n_behind, evaluates", [(10, 0, True), (8, 2, True), (0, 10, False), (0, 0, True)]
+    "n_before, n_behind, evaluates", [(10, 0, 1), (8, 2, 1), (0, 10, 0), (0, 0, 1)]
 )
 def test_training_that_is_evaluated_or_never_was(n_before, n_behind, evaluates, tmp_path):
     """A loop in Python need not evaluate at all."""
@@ -313,12 +295,9 @@ def test_weights_are_updated_in_blocks(objective, monkeypatch):
 
     def transitions():
         nlp = blank(objective)
-        examples = examples_of(nlp)
-        nlp.initialize(lambda: examples)
-        for _ in range(3):
-            nlp.update(examples)
+        learn(nlp, examples_of(nlp), 3)
         return tagger_of(nlp).model.shims[0].values("trans", is_train=True)
 
     expected = transitions()
-    monkeypatch.setattr(parameter, "BLOCK", 7)
+    monkeypatch.setattr(parameter, "WEIGHTS_PER_STEP", 7)
     assert np.array_equal(transitions(), expected) and expected.any()

@@ -1,6 +1,6 @@
 """Texts wrapped at random, beside the same texts unwrapped: labels, probabilities, spans and weights are equal."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
+from ..builders import misc
 from . import bidirectional_helpers as local_models
 from . import chunker_helpers as chunks
 from . import helpers as tags
@@ -20,12 +21,8 @@ SPACES = ["\n", "\n\n", "  ", "\t", " \n ", "\u3000"]
 WORDS = sorted({word for text in chunks.TEXTS for word in text.split()} | {"unseen", "runs", "X1"})
 POS = {".": "PUNCT", "A": "ADJ", "D": "DET", "N": "NOUN", "R": "ADV", "V": "VERB"}
 WRITES = {"patterns": "tag", "same word": "pos", "annotation": "_.found", "network": "tag"}
-SAME_WORD = {
-    "@misc": "spacy_hoseq.same_word_pairs.v1",
-    "label_sets": [["NOUN", "VERB"], ["DET"]],
-    "token": {},
-    "max_distance": 6,
-}
+SAME_WORD = misc("same_word_pairs", label_sets=[["NOUN", "VERB"], ["DET"]])
+SAME_WORD |= {"token": {}, "max_distance": 6}
 FEW = settings(max_examples=settings.default.max_examples // 2)
 
 
@@ -55,9 +52,8 @@ class Wrapped(NamedTuple):
             name: [("_SP" if name == "tags" else "") if i is None else values[i] for i in of_words]
             for name, values in annotation.items()
         }
-        return Doc(
-            nlp.vocab, words=tokens, sent_starts=None if self.starts is None else starts, **spread
-        )
+        starts = None if self.starts is None else starts
+        return Doc(nlp.vocab, words=tokens, sent_starts=starts, **spread)
 
 
 @st.composite
@@ -80,17 +76,14 @@ def places(doc):
 
 def pair(nlp, batch, annotate=lambda text: {}):
     """The wrapped docs of a batch, and the unwrapped ones."""
-    return [text.doc(nlp, **annotate(text)) for text in batch], [
-        text.plain(nlp, **annotate(text)) for text in batch
-    ]
+    docs = [text.doc(nlp, **annotate(text)) for text in batch]
+    return docs, [text.plain(nlp, **annotate(text)) for text in batch]
 
 
 def assert_same_rows(doc, plain, rows, expected, absent: Any = 0):
     at = places(doc)
-    assert (
-        np.array_equal(np.asarray(rows)[at], expected)
-        and np.asarray(rows).dtype == np.asarray(expected).dtype
-    )
+    rows, expected = np.asarray(rows), np.asarray(expected)
+    assert np.array_equal(rows[at], expected) and rows.dtype == expected.dtype
     assert len(rows) == len(doc) and (np.delete(np.asarray(rows), at, axis=0) == absent).all()
 
 
@@ -126,17 +119,15 @@ def tagger(kind):
             for text, gold in tags.CORPUS
         ]
     names = [POS[tag] if kind == "same word" else tag for tag in tags.LABELS]
-    component.initialize(
-        lambda: examples, nlp=nlp, labels=names, tag_dictionary={"unseen": names[3:5]}
-    )
+    settings = {"labels": names, "tag_dictionary": {"unseen": names[3:5]}}
+    component.initialize(lambda: examples, nlp=nlp, **settings)
     return chunks.with_random_weights(nlp)
 
 
 def read(doc, attribute):
-    return [
-        getattr(t._, attribute[2:]) if attribute[0] == "_" else getattr(t, f"{attribute}_")
-        for t in doc
-    ]
+    if attribute[0] == "_":
+        return [getattr(t._, attribute[2:]) for t in doc]
+    return [getattr(t, f"{attribute}_") for t in doc]
 
 
 def annotated(doc):
@@ -169,9 +160,8 @@ def test_tagger(kind, batch):
     for i, doc in enumerate(docs):
         at = places(doc)
         assert [b.score for b in k_best[0][i]] == [b.score for b in k_best[1][i]]
-        rows, others = (
-            [b.labels for b in best[i]] + some[i] for best, some in zip(k_best, drawn, strict=True)
-        )
+        pairs = zip(k_best, drawn, strict=True)
+        rows, others = ([b.labels for b in best[i]] + some[i] for best, some in pairs)
         for ours, theirs in zip(rows, others, strict=True):
             assert [ours[j] for j in at] == theirs
             assert {label for j, label in enumerate(ours) if doc[j].is_space} <= {space}
@@ -207,18 +197,13 @@ def wrapped_gold(nlp, seed, *, predicted=True, reference=True):
         words = text.split()
         gaps = [list(rng.choice(SPACES, size=rng.integers(0, 3))) for _ in [*words, ""]]
         case = Wrapped(words, None, [[str(space) for space in gap] for gap in gaps])
-        gold = (
-            case.doc(nlp, tags=gold_tags.split())
-            if reference
-            else case.plain(nlp, tags=gold_tags.split())
-        )
+        gold = (case.doc if reference else case.plain)(nlp, tags=gold_tags.split())
         at, before = places(gold), 0
         gold.spans["chunks"] = []
         for first, end, name in gold_chunks:
             last = at[end] if end < len(at) else len(gold)
-            gold.spans["chunks"].append(
-                Span(gold, max(before, at[first] - 1) if at[first] else 0, last, name)
-            )
+            start = max(before, at[first] - 1) if at[first] else 0
+            gold.spans["chunks"].append(Span(gold, start, last, name))
             before = last
         examples.append(Example(case.doc(nlp) if predicted else case.plain(nlp), gold))
     return examples
@@ -247,12 +232,8 @@ MAKERS = {
 @pytest.mark.parametrize("kind", MAKERS)
 def test_training(kind):
     """The same labels and weights, also if the gold or the predicted docs alone are wrapped."""
-    expected = weights(
-        MAKERS[kind], lambda nlp, seed: wrapped_gold(nlp, seed, predicted=False, reference=False)
-    )
+    plain = partial(wrapped_gold, predicted=False, reference=False)
+    expected = weights(MAKERS[kind], plain)
     assert expected[-1][0]
     for wrapped in ({}, {"predicted": False}, {"reference": False}):
-        assert (
-            weights(MAKERS[kind], lambda nlp, seed, how=wrapped: wrapped_gold(nlp, seed, **how))
-            == expected
-        ), wrapped
+        assert weights(MAKERS[kind], partial(wrapped_gold, **wrapped)) == expected, wrapped

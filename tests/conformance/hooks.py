@@ -1,4 +1,4 @@
-"""What both plugins of this folder do: leave out the listed tests, and count the components of ours that tests make."""
+"""What the plugin of this folder does: leave out the listed tests, and count the components of ours that tests make."""
 
 import os
 import sys

@@ -32,8 +32,7 @@ def make_tagger(nlp: Language, name: str, model: Model, **settings: Any) -> Hose
     """The factory. From `spacy.Tagger.v2`, a linear layer over token vectors, it takes the token vectors."""
     if model.has_ref("tok2vec"):
         tok2vec = model.get_ref("tok2vec")
-        patterns = {"patterns": hooks.asked["settings"].get("model", {}).get("patterns")}
-        model = HigherOrderTagger(Tok2VecLinear(tok2vec), registry.resolve(patterns)["patterns"])
+        model = HigherOrderTagger(Tok2VecLinear(tok2vec))
         model.set_ref("tok2vec", tok2vec)
     return make_hoseq_tagger(nlp, name, model, **settings)
 
@@ -88,6 +87,5 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     for module in {item.module for item in items}:
         if hasattr(module, "Tagger"):
             module.Tagger = FACTORIES[hooks.asked["factory"]][1]
-            module.DEFAULT_TAGGER_MODEL = Language.get_factory_meta("tagger").default_config[
-                "model"
-            ]
+            meta = Language.get_factory_meta("tagger")
+            module.DEFAULT_TAGGER_MODEL = meta.default_config["model"]

@@ -12,7 +12,7 @@ from spacy_hoseq.decoders.answers import best_beside, choose, pattern_posterior,
 from spacy_hoseq.decoders.choice import decode_exact
 
 from .. import oracle
-from ..cases import Case
+from ..cases import Case, zero_case
 from ..strategies import cases
 from .answers.posteriors import assert_enumerated, posterior_of
 
@@ -29,9 +29,8 @@ def test_best_labelling_is_the_enumerated_one(case):
     parts = np.split(paths.labels, case.starts[1:])
     for single, labels, score in zip(case.singles(), parts, paths.scores, strict=True):
         table = oracle.joint_table(single)
-        assert (
-            score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
-        )
+        assert score == pytest.approx(table.best)
+        assert score == pytest.approx(oracle.score_of_one(single, labels))
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
 
 
@@ -40,8 +39,7 @@ def test_best_labelling_beside_a_known_posterior(case, factor):
     """Of flat distributions, which are decoded, and of sharp ones, where p(y | x) is above one half."""
     assume(oracle.is_feasible(case))
     potentials = case.potentials().scaled(factor)
-    labels = best_beside(potentials, posterior(potentials))
-    parts = np.split(labels, case.starts[1:])
+    parts = np.split(best_beside(potentials, posterior(potentials)), case.starts[1:])
     for single, part in zip(case.singles(), parts, strict=True):
         table = oracle.joint_table(single)
         assert oracle.score_of_one(single, part) == pytest.approx(table.best)
@@ -56,9 +54,8 @@ def test_best_labelling_beside_a_known_posterior(case, factor):
 def test_batch_is_the_singles_in_any_order(case, data, positive):
     """Ties included: the algorithm of a sequence is chosen by its own features."""
     if positive:
-        case = replace(
-            case, patterns=tuple((pattern, abs(weight)) for pattern, weight in case.patterns)
-        )
+        patterns = tuple((pattern, abs(weight)) for pattern, weight in case.patterns)
+        case = replace(case, patterns=patterns)
     assume(oracle.is_feasible(case))
     batch = case.take(data.draw(st.permutations(range(len(case.lengths)))))
     got = decode_exact(batch.potentials())
@@ -92,14 +89,8 @@ def test_message_names_the_sequence_where_some_have_negative_weights(closed):
     allowed = np.ones((8, 2), bool)
     allowed[2 * closed : 2 * closed + 2] = np.eye(2)
     fired = tuple((2 * i + 1, (1, 1), (-1.0) ** i) for i in range(4))
-    case = Case(
-        np.zeros((8, 2)),
-        np.array([[0, -np.inf], [0, 0]]),
-        np.array([2, 2, 2, 2]),
-        (),
-        fired,
-        allowed,
-    )
+    settings = {"fired": fired, "allowed": allowed}
+    case = zero_case(2, 2, 2, 2, trans=np.array([[0, -np.inf], [0, 0]]), **settings)
     for function in (decode_exact, posterior_of):
         with pytest.raises(ValueError, match=rf"\[HS023\] Sequence {closed} has no permitted"):
             function(case.potentials())
@@ -107,9 +98,8 @@ def test_message_names_the_sequence_where_some_have_negative_weights(closed):
 
 def called(function, case, module, names):
     """Which of the names are used."""
-    with mock.patch.multiple(
-        module, **{name: mock.Mock(wraps=getattr(module, name)) for name in names}
-    ):
+    mocks = {name: mock.Mock(wraps=getattr(module, name)) for name in names}
+    with mock.patch.multiple(module, **mocks):
         function(case.potentials())
         return [name for name in names if getattr(module, name).called]
 
@@ -159,13 +149,9 @@ def test_message_names_the_sequence_of_the_whole_batch(spans, closed):
 @pytest.mark.parametrize("n_spans", [0, 1])
 def test_counts_of_weights_that_are_zero(n_spans):
     """Learning starts from 0: expected counts must be there all the same."""
-    case = Case(
-        np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), 0.0),), ((2, (1, 1), 0.0),)
-    )
-    case = replace(
-        case,
-        configurations=((0, (frozenset([0]), frozenset([0, 1]), frozenset([1])), 0.0),) * n_spans,
-    )
+    case = zero_case(3, patterns=(((0, 1), 0.0),), fired=((2, (1, 1), 0.0),))
+    span = (0, (frozenset([0]), frozenset([0, 1]), frozenset([1])), 0.0)
+    case = replace(case, configurations=(span,) * n_spans)
     got = posterior_of(case.potentials())
     trie = case.pattern_scores().trie
     assert got.expected.node_weights[trie.node_of].tolist() == pytest.approx([0.5, 0.5])

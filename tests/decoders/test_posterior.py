@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from spacy_hoseq.chunks import grammar, tag_names
 from spacy_hoseq.decoders import posterior
@@ -19,8 +20,8 @@ from spacy_hoseq.decoders.chain.chain_posterior import chain_posterior
 from spacy_hoseq.decoders.problem import LabelPairs, Potentials, Tuning, Weights
 
 from .. import oracle
-from ..cases import Case
-from ..strategies import cases
+from ..cases import Case, zero_case
+from ..strategies import SEEDS, cases
 from .answers.posteriors import (
     assert_close,
     assert_enumerated,
@@ -68,16 +69,9 @@ every_path = pytest.mark.parametrize("path", PATHS)
 def everything(draw, path="as it is", size=None):
     """Each feature is there or not; scores and scores of pairs are of any size, or of this one."""
     sizes = [size] if size else SIZES[: 3 if path in OF_CHAINS else None]
-    case = draw(
-        cases(
-            max_labels=3,
-            max_tokens=5,
-            max_sequences=2,
-            signed=draw(st.booleans()),
-            configurations=draw(st.sampled_from([0, 3])),
-            rounded=draw(st.booleans()),
-        )
-    ).doubles()
+    settings = {"signed": draw(st.booleans()), "configurations": draw(st.sampled_from([0, 3]))}
+    settings["rounded"] = draw(st.booleans())
+    case = draw(cases(max_labels=3, max_tokens=5, max_sequences=2, **settings)).doubles()
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     case = replace(case, scores=case.scores * draw(st.sampled_from([1.0, *sizes])))
     if path in OF_CHAINS or draw(st.booleans()):
@@ -96,18 +90,15 @@ def rounding(case):
     largest = np.abs(case.scores).max(initial=0)
     if case.edge_scores is not None:
         largest += np.abs(case.edge_scores).max(initial=0)
-    for weights in (
-        [w for *_, w in case.patterns],
-        [w for *_, w in case.fired],
-        [w for *_, w in case.configurations],
-    ):
+    for features in (case.patterns, case.fired, case.configurations):
+        weights = [weight for *_, weight in features]
         largest += np.abs(weights).sum()
     return 1e-9 + 1e-13 * largest
 
 
 def close(got, expected, case):
     scale = max(1.0, np.abs(expected).max(initial=0)) if np.size(expected) else 1.0
-    np.testing.assert_allclose(got, expected, rtol=0, atol=rounding(case) * scale)
+    assert_allclose(got, expected, rtol=0, atol=rounding(case) * scale)
 
 
 def tables(case):
@@ -162,11 +153,10 @@ def test_entropies(path, data):
     prefixes = [prefix_entropies(table) for table in tables(case)]
     nodes = [entropy(row) for table in tables(case) for row in table.marginals]
     loose = 100 * rounding(case)
-    np.testing.assert_allclose(found.entropies(), nodes, atol=loose)
-    np.testing.assert_allclose(found.conditional_entropies(), np.concatenate(prefixes), atol=loose)
-    np.testing.assert_allclose(
-        found.sequence_entropies(), [part.sum() for part in prefixes], atol=loose
-    )
+    assert_allclose(found.entropies(), nodes, atol=loose)
+    assert_allclose(found.conditional_entropies(), np.concatenate(prefixes), atol=loose)
+    entropies = [part.sum() for part in prefixes]
+    assert_allclose(found.sequence_entropies(), entropies, atol=loose)
     assert (found.conditional_entropies() >= 0).all()
 
 
@@ -183,21 +173,16 @@ def test_way_back(path, data, seed):
     for costs in ([d_nodes], [d_nodes, arcs, d_arcs], [d_nodes, arcs, firsts]):
         got, expected = found.backprop(*costs), enumerated_gradient(case, *costs)
         for name in ("scores", "trans", "fired_weights", "configuration_weights"):
-            np.testing.assert_allclose(
-                getattr(got, name), getattr(expected, name), atol=20 * rounding(case)
-            )
+            loose = 20 * rounding(case)
+            assert_allclose(getattr(got, name), getattr(expected, name), atol=loose)
         if case.patterns or case.fired:
-            np.testing.assert_allclose(
-                got.node_weights, expected.node_weights, atol=20 * rounding(case)
-            )
+            assert_allclose(got.node_weights, expected.node_weights, atol=20 * rounding(case))
         assert (got.edge_scores is None) == (case.edge_scores is None)
         if case.edge_scores is not None:
-            np.testing.assert_allclose(
-                got.edge_scores, expected.edge_scores, atol=20 * rounding(case)
-            )
+            assert_allclose(got.edge_scores, expected.edge_scores, atol=20 * rounding(case))
     # marginals sum to 1 whatever the parameters are
     same = found.backprop(np.full(case.scores.shape, 5.0))
-    np.testing.assert_allclose(same.scores, 0, atol=100 * rounding(case))
+    assert_allclose(same.scores, 0, atol=100 * rounding(case))
 
 
 @every_path
@@ -205,16 +190,11 @@ def test_way_back(path, data, seed):
 def test_way_back_is_that_of_finite_differences(path, data, seed):
     """Of a smooth function of marginals, by every score; of large scores rounding would be divided by the step."""
     case = data.draw(everything(path, size=1.0))
-    case = replace(
-        case,
-        scores=np.clip(case.scores, -3, 3),
-        trans=np.where(case.trans == NEVER, NEVER, np.clip(case.trans, -3, 3)),
-        patterns=tuple((labels, float(np.clip(weight, -3, 3))) for labels, weight in case.patterns),
-        fired=tuple(
-            (token, labels, float(np.clip(weight, -3, 3))) for token, labels, weight in case.fired
-        ),
-        configurations=(),
-    )
+    trans = np.where(case.trans == NEVER, NEVER, np.clip(case.trans, -3, 3))
+    patterns = tuple((*labels, float(np.clip(weight, -3, 3))) for *labels, weight in case.patterns)
+    fired = tuple((*place, float(np.clip(weight, -3, 3))) for *place, weight in case.fired)
+    case = replace(case, scores=np.clip(case.scores, -3, 3), trans=trans, configurations=())
+    case = replace(case, patterns=patterns, fired=fired)
     of_nodes = np.random.default_rng(seed).normal(size=case.scores.shape)
 
     def loss(**moved):
@@ -237,13 +217,9 @@ def test_batch_is_the_singles_in_any_order(path, data):
     order = data.draw(st.permutations(range(len(case.lengths))))
     got = PATHS[path](case.take(order).potentials())
     parts = [PATHS[path](case.take([i]).potentials()) for i in order]
-    np.testing.assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(
-        got.nodes, np.concatenate([part.nodes for part in parts]), atol=1e-10
-    )
-    np.testing.assert_allclose(
-        got.expected.trans, sum(part.expected.trans for part in parts), atol=1e-9
-    )
+    assert_allclose(got.log_z, [part.log_z[0] for part in parts], rtol=1e-11, atol=1e-11)
+    assert_allclose(got.nodes, np.concatenate([part.nodes for part in parts]), atol=1e-10)
+    assert_allclose(got.expected.trans, sum(part.expected.trans for part in parts), atol=1e-9)
 
 
 @every_path
@@ -260,37 +236,32 @@ def test_constants_only_shift_log_z(path, add):
     ):
         after = PATHS[path](changed.potentials())
         assert after.log_z - before.log_z == pytest.approx(shift, abs=1e-9)
-        np.testing.assert_allclose(after.nodes, before.nodes, atol=1e-9)
-        np.testing.assert_allclose(after.expected.trans, before.expected.trans, atol=1e-9)
+        assert_allclose(after.nodes, before.nodes, atol=1e-9)
+        assert_allclose(after.expected.trans, before.expected.trans, atol=1e-9)
 
 
 @every_path
 def test_nothing_is_asked_for(path):
     nothing = np.zeros(0, int)
     none = LabelPairs(nothing, nothing, nothing)
-    for case in (
-        Case(np.zeros((0, 2)), np.zeros((2, 2)), nothing),
-        Case(np.eye(2), np.eye(2), np.array([2])),
-    ):
+    for case in (zero_case(), Case(np.eye(2), np.eye(2), np.array([2]))):
         found, costs = PATHS[path](case.potentials()), np.ones(case.scores.shape)
         assert found.nodes.shape == case.scores.shape and found.log_z.shape == case.lengths.shape
         assert found.entropies().shape == found.conditional_entropies().shape == (len(case.scores),)
-        assert (
-            found.pairs(none).tolist() == found.segments(nothing, nothing, nothing).tolist() == []
-        )
+        assert found.pairs(none).tolist() == []
+        assert found.segments(nothing, nothing, nothing).tolist() == []
         assert found.segments(nothing, nothing, nothing, np.eye(2, dtype=bool)).tolist() == []
         assert_close(found.backprop(costs, none, np.zeros(0))[:2], found.backprop(costs)[:2], 0)
 
 
 @every_path
 def test_what_is_refused(path):
-    found = PATHS[path](Case(np.zeros((4, 2)), np.zeros((2, 2)), np.array([3, 1])).potentials())
+    found = PATHS[path](zero_case(3, 1).potentials())
     for first, size in ((3, 2), (2, 2), (4, 1), (9, 3), (-1, 1), (0, 0), (0, 5)):
         with pytest.raises(ValueError, match=r"\[HS027\]"):
             found.segments(np.array([first]), np.array([size]), np.zeros(size, int))
-    with pytest.raises(
-        ValueError, match=r"\[HS024\] Wrong shape of d_nodes: got \(2, 3\), expected \(4, 2\)"
-    ):
+    message = r"\[HS024\] Wrong shape of d_nodes: got \(2, 3\), expected \(4, 2\)"
+    with pytest.raises(ValueError, match=message):
         found.backprop(np.zeros((2, 3)))
 
 
@@ -347,11 +318,8 @@ def low_share_and_low_transition():
 def share_that_comes_back(n_steps):
     """Each label follows itself only. The share of label 1 is e^-41 less at each token, until it all comes back."""
     down, up = np.tile([20.5, -20.5], (n_steps, 1)), np.tile([-20.5, 20.5], (n_steps, 1))
-    return Case(
-        np.concatenate([down, up, [[0, 1]]]),
-        np.array([[0.0, NEVER], [NEVER, 0]]),
-        np.array([2 * n_steps + 1]),
-    )
+    trans = np.array([[0.0, NEVER], [NEVER, 0]])
+    return Case(np.concatenate([down, up, [[0, 1]]]), trans, np.array([2 * n_steps + 1]))
 
 
 HARD = [
@@ -397,11 +365,10 @@ def test_label_that_cannot_be_reached_and_has_high_scores(path, n_tokens, score)
     case = Case(scores, np.array([[0.0, NEVER], [0, 0]]), np.array([n_tokens]), allowed=allowed)
     got = PATHS[path](case.potentials())
     assert got.log_z == pytest.approx([0], abs=1e-12)
-    np.testing.assert_allclose(got.nodes, np.tile([1.0, 0], (n_tokens, 1)))
-    np.testing.assert_allclose(got.expected.trans, [[n_tokens - 1, 0], [0, 0]])
-    assert_close(
-        got.backprop(np.ones((n_tokens, 2)))[:2], (np.zeros((n_tokens, 2)), np.zeros((2, 2)))
-    )
+    assert_allclose(got.nodes, np.tile([1.0, 0], (n_tokens, 1)))
+    assert_allclose(got.expected.trans, [[n_tokens - 1, 0], [0, 0]])
+    zeros = np.zeros((n_tokens, 2)), np.zeros((2, 2))
+    assert_close(got.backprop(np.ones((n_tokens, 2)))[:2], zeros)
 
 
 @given(case=cases(forbidden=False, max_tokens=40), data=st.data())
@@ -414,16 +381,14 @@ def test_up_to_the_range_of_scaled_sums(case, data):
     assert np.ptp(trans) < forward_backward.MAX_RANGE
     got, expected = posterior(case.potentials()), logarithmic(case.potentials())
     assert type(got) is ChainPosterior
-    np.testing.assert_allclose(got.log_z, expected.log_z, rtol=1e-12, atol=1e-9)
-    np.testing.assert_allclose(got.nodes, expected.nodes, atol=1e-9)
-    np.testing.assert_allclose(
-        got.expected.trans, expected.expected.trans, atol=1e-9 * len(case.scores)
-    )
+    assert_allclose(got.log_z, expected.log_z, rtol=1e-12, atol=1e-9)
+    assert_allclose(got.nodes, expected.nodes, atol=1e-9)
+    assert_allclose(got.expected.trans, expected.expected.trans, atol=1e-9 * len(case.scores))
 
 
 @pytest.mark.parametrize("path", OF_CHAINS)
 @given(
-    seed=st.integers(0, 10**6),
+    seed=SEEDS,
     lengths=st.lists(st.integers(1, 120), min_size=1, max_size=6),
     most=st.sampled_from([0.0, 1.0, 20.0]),
     kind=st.sampled_from(["f4", "f8", "masked", "bilou", "iob2"]),
@@ -440,17 +405,16 @@ def test_long_sequences(path, seed, lengths, most, kind):
         allowed, ends = np.ones((n_tokens, n_labels), bool), np.cumsum(lengths)
         allowed[ends - lengths] = rules.first
         allowed[ends - 1] &= rules.last
-    scores = rng.choice([-most, 0, most], (n_tokens, n_labels)).astype(
-        "f4" if kind == "f4" else "f8"
-    )
+    dtype = "f4" if kind == "f4" else "f8"
+    scores = rng.choice([-most, 0, most], (n_tokens, n_labels)).astype(dtype)
     if kind == "masked":
         allowed = rng.random(scores.shape) < 0.6
         allowed[np.arange(n_tokens), rng.integers(0, n_labels, n_tokens)] = True
     potentials = Potentials(scores, Weights(trans), lengths, allowed=allowed)
     got, expected = PATHS[path](potentials), logarithmic(potentials)
-    np.testing.assert_allclose(got.log_z, expected.log_z, rtol=1e-12, atol=1e-9)
-    np.testing.assert_allclose(got.nodes, expected.nodes, rtol=1e-7, atol=1e-10)
-    np.testing.assert_allclose(got.expected.trans, expected.expected.trans, rtol=1e-7, atol=1e-8)
+    assert_allclose(got.log_z, expected.log_z, rtol=1e-12, atol=1e-9)
+    assert_allclose(got.nodes, expected.nodes, rtol=1e-7, atol=1e-10)
+    assert_allclose(got.expected.trans, expected.expected.trans, rtol=1e-7, atol=1e-8)
 
 
 SCALES = [1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e17]
@@ -465,25 +429,21 @@ def exact_marginals(case):
         for labels in labellings.tolist():
             total = sum(int(single.scores[t, y]) for t, y in enumerate(labels))
             for t, pair in enumerate(zip(labels[:-1], labels[1:], strict=True), start=1):
-                total += int(single.trans[pair]) + (
-                    0 if case.edge_scores is None else int(single.edge_scores[t][pair])
-                )
+                total += int(single.trans[pair])
+                if case.edge_scores is not None:
+                    total += int(single.edge_scores[t][pair])
             for t in range(len(labels)):
-                ending = [(p, w) for p, w in single.patterns] + [
-                    (p, w) for at, p, w in single.fired if at == t
-                ]
-                total += sum(
-                    int(w) for p, w in ending if tuple(labels[max(0, t + 1 - len(p)) : t + 1]) == p
-                )
+                ending = [*single.patterns, *((p, w) for at, p, w in single.fired if at == t)]
+                for pattern, weight in ending:
+                    is_there = tuple(labels[max(0, t + 1 - len(pattern)) : t + 1]) == pattern
+                    total += int(weight) * is_there
             for first, sets, weight in single.configurations:
-                total += int(weight) * all(
-                    y in s for y, s in zip(labels[first:], sets, strict=False)
-                )
+                is_match = all(y in s for y, s in zip(labels[first:], sets, strict=False))
+                total += int(weight) * is_match
             scores.append(total)
         p = np.exp([float(max(score - max(scores), -(10**6))) for score in scores])
-        rows += [
-            [p[here == y].sum() / p.sum() for y in range(case.n_labels)] for here in labellings.T
-        ]
+        every = range(case.n_labels)
+        rows += [[p[here == y].sum() / p.sum() for y in every] for here in labellings.T]
     return np.array(rows)
 
 
@@ -493,18 +453,14 @@ def large_case(kind, scale, seed, tied):
 
     def numbers(*shape):
         values = np.round(rng.normal(size=shape) * scale)
-        return (
-            np.round(rng.choice([-1.0, 0.0, 1.0], shape)) * scale + rng.integers(0, 2, shape)
-            if tied
-            else values
-        )
+        whole = np.round(rng.choice([-1.0, 0.0, 1.0], shape)) * scale
+        return whole + rng.integers(0, 2, shape) if tied else values
 
     case = Case(numbers(7, 3).astype("f4").astype("f8"), numbers(3, 3), np.array([4, 3]))
     w = [float(weight) for weight in numbers(4)]
     if kind == "patterns":
-        case = replace(
-            case, patterns=(((0, 1), w[0]), ((1, 2, 0), w[1])), fired=((2, (1, 1), w[2]),)
-        )
+        patterns = (((0, 1), w[0]), ((1, 2, 0), w[1]))
+        case = replace(case, patterns=patterns, fired=((2, (1, 1), w[2]),))
     if kind == "configurations":
         case = replace(case, configurations=((1, (frozenset([0, 1]), frozenset([2])), w[3]),))
     if kind == "edge scores":
@@ -529,10 +485,10 @@ def test_rows_of_scores_of_any_size(kind, scale):
         known += 1
         sums = np.bincount(probable.tokens, probable.probabilities, minlength=7)
         for rows in (p.nodes.sum(axis=1), sums):
-            np.testing.assert_allclose(rows, 1, atol=1e-6)
-        np.testing.assert_allclose(p.nodes, exact_marginals(case), atol=2e-6)
-        np.testing.assert_allclose(p.expected.trans.sum(), 5, atol=1e-5)
-        np.testing.assert_allclose(p.backprop(np.ones((7, 3))).scores, 0, atol=1e-6)
+            assert_allclose(rows, 1, atol=1e-6)
+        assert_allclose(p.nodes, exact_marginals(case), atol=2e-6)
+        assert_allclose(p.expected.trans.sum(), 5, atol=1e-5)
+        assert_allclose(p.backprop(np.ones((7, 3))).scores, 0, atol=1e-6)
     assert known >= 10
 
 
@@ -549,9 +505,8 @@ def test_shares_that_get_too_small(n_steps):
     """As `share_that_comes_back`, longer than can be enumerated: both labels are all the way or not at all."""
     found = posterior(share_that_comes_back(n_steps).potentials())
     assert type(found) is PatternPosterior
-    np.testing.assert_allclose(
-        found.nodes, np.tile(np.array([1, np.e]) / (1 + np.e), (2 * n_steps + 1, 1)), rtol=1e-9
-    )
+    p = np.array([1, np.e]) / (1 + np.e)
+    assert_allclose(found.nodes, np.tile(p, (2 * n_steps + 1, 1)), rtol=1e-9)
 
 
 def test_nested_patterns_with_negative_weights():
@@ -573,9 +528,8 @@ def test_pairs_of_the_text_that_are_refused(n_bad, value):
     with pytest.raises(ValueError, match=rf"\[HS020\].*{n_bad} of 36"):
         posterior(case.potentials())
     for shape in ((4, 3), (3, 3, 3), (4, 9), (4, 3, 2)):
-        with pytest.raises(
-            ValueError, match=r"\[HS024\] Wrong shape of edge_scores: got .*expected \(4, 3, 3\)"
-        ):
+        message = r"\[HS024\] Wrong shape of edge_scores: got .*expected \(4, 3, 3\)"
+        with pytest.raises(ValueError, match=message):
             posterior(replace(case, edge_scores=np.zeros(shape)).potentials())
 
 
@@ -586,13 +540,12 @@ def test_very_long_sequences(change):
     n_tokens = 100_000 if change < 0 else 10_000
     trans = np.array([[0.0, change], [change, 0.0]])
     got = posterior(Case(np.zeros((n_tokens, 2)), trans, np.array([n_tokens])).potentials())
-    assert got.log_z == pytest.approx(
-        [np.log(2) + (n_tokens - 1) * np.logaddexp(0, change)], rel=1e-10
-    )
-    np.testing.assert_allclose(got.nodes, 0.5, atol=1e-6)
+    log_z = np.log(2) + (n_tokens - 1) * np.logaddexp(0, change)
+    assert got.log_z == pytest.approx([log_z], rel=1e-10)
+    assert_allclose(got.nodes, 0.5, atol=1e-6)
     p_same = 0.5 / (1 + np.exp(change))
     expected = (n_tokens - 1) * np.array([[p_same, 0.5 - p_same], [0.5 - p_same, p_same]])
-    np.testing.assert_allclose(got.expected.trans, expected, rtol=1e-5, atol=1e-100)
+    assert_allclose(got.expected.trans, expected, rtol=1e-5, atol=1e-100)
 
 
 def algorithm_2(scores, trans, d_nodes, d_arcs, *, printed):
@@ -634,18 +587,13 @@ def algorithm_2(scores, trans, d_nodes, d_arcs, *, printed):
 @pytest.mark.parametrize("n_tokens", [1, 2, 5])
 def test_algorithm_2_of_the_paper_needs_three_changes(n_tokens):
     rng = np.random.default_rng(n_tokens)
-    scores, trans, d_nodes = (
-        rng.normal(size=(n_tokens, 3)),
-        rng.normal(size=(3, 3)),
-        rng.normal(size=(n_tokens, 3)),
-    )
+    scores, d_nodes = rng.normal(size=(2, n_tokens, 3))
+    trans = rng.normal(size=(3, 3))
     d_arcs = rng.normal(size=(n_tokens, 3, 3))
     found = posterior(Potentials(scores, Weights(trans), np.array([n_tokens])))
     gradient = found.backprop(d_nodes, every_arc(n_tokens, 3), d_arcs.reshape(-1))
-    changed, printed = (
-        algorithm_2(scores, trans, d_nodes, d_arcs, printed=p) for p in (False, True)
-    )
-    assert gradient.scores == pytest.approx(changed[0]) and gradient.trans == pytest.approx(
-        changed[1]
-    )
+    settings = scores, trans, d_nodes, d_arcs
+    changed, printed = (algorithm_2(*settings, printed=p) for p in (False, True))
+    assert gradient.scores == pytest.approx(changed[0])
+    assert gradient.trans == pytest.approx(changed[1])
     assert np.abs(gradient.scores - printed[0]).max() > 0.5

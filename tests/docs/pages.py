@@ -9,10 +9,8 @@ from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
 TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md") if (ROOT / name).exists()]
-PAGES = {
-    path.relative_to(ROOT).as_posix(): path.read_text("utf8")
-    for path in [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
-}
+FILES = [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = {path.relative_to(ROOT).as_posix(): path.read_text("utf8") for path in FILES}
 # whose code is run with their commands
 TUTORIALS = ("docs/tutorial.md", "docs/tasks/annotation.md", "docs/tasks/names.md")
 FENCE = re.compile(r"^```.*?^```$", flags=re.DOTALL | re.MULTILINE)
@@ -52,9 +50,8 @@ def all_blocks(language: str) -> list[tuple[str, str]]:
 
 def matches(pattern: str) -> list[tuple[str, str]]:
     """What the pages have of a pattern, each with its page."""
-    return sorted(
-        {(page, match) for page, text in PAGES.items() for match in re.findall(pattern, text)}
-    )
+    found = {page: re.findall(pattern, text) for page, text in PAGES.items()}
+    return sorted({(page, match) for page, matches in found.items() for match in matches})
 
 
 def headings(text: str) -> list[tuple[int, str, int]]:
@@ -90,9 +87,8 @@ def tables(header: str) -> list[tuple[str, list[list[str]]]]:
     """(page, rows) of every table whose header begins so."""
     found = []
     for page, text in PAGES.items():
-        for match in re.finditer(
-            rf"^{re.escape(header)}.*\n(?:\|.*\n?)+", text, flags=re.MULTILINE
-        ):
+        pattern = rf"^{re.escape(header)}.*\n(?:\|.*\n?)+"
+        for match in re.finditer(pattern, text, flags=re.MULTILINE):
             found.append((page, rows_of(match[0])))
     return found
 

@@ -129,6 +129,5 @@ def recorded(run):
 def test_functions_run_in_this_order(way, calls):
     remaining = iter(calls[way])
     for file, function in ways()[way][1]:
-        assert (file, function.rpartition(".")[2]) in remaining, (
-            f"{file} {function} does not run here"
-        )
+        name = function.rpartition(".")[2]
+        assert (file, name) in remaining, f"{file} {function} does not run here"

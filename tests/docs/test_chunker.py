@@ -16,6 +16,7 @@ from spacy_hoseq.components.chunker import HoseqChunker
 from spacy_hoseq.layers.listener import MarginalListener
 from spacy_hoseq.pipelines.recipes import RECIPES
 
+from ..builders import learn
 from ..repository import VARIANTS, config_of
 from .pages import PAGES, ROOT, blocks, made_tables, table, with_parents
 
@@ -44,9 +45,8 @@ def listeners_in(settings):
 def test_systems_table(row):
     """Its settings are those of the listeners in the recipe with them, and in the config."""
     _, grad_factor, file = [cell.strip("`") for cell in row]
-    recipe = {"1best": "pipeline_1best.cfg", "marginal": "pipeline", "joint": "pipeline-joint"}[
-        Path(file).stem
-    ]
+    recipes = {"1best": "pipeline_1best.cfg", "marginal": "pipeline", "joint": "pipeline-joint"}
+    recipe = recipes[Path(file).stem]
     for name in (recipe, file):
         config = config_of(name)
         factors = {listener["grad_factor"] for listener in listeners_in(config["components"][NAME])}
@@ -98,10 +98,7 @@ def trained(tmp_path_factory):
     nlp = spacy.blank("en")
     nlp.add_pipe(NAME)
     chunks = {"spans": {"chunks": [(0, 3, "NP"), (10, 19, "NP")]}}
-    examples = [Example.from_dict(nlp.make_doc("she reads old books"), chunks)]
-    nlp.initialize(lambda: examples)
-    for _ in range(10):
-        nlp.update(examples)
+    learn(nlp, [Example.from_dict(nlp.make_doc("she reads old books"), chunks)], 10)
     path = tmp_path_factory.mktemp("trained")
     (path / "training").mkdir()
     nlp.to_disk(path / "training" / "model-best")

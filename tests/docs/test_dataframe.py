@@ -15,9 +15,8 @@ pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 pandas = pytest.importorskip("pandas", reason="pandas is not installed")
 
 PAGE = "docs/tasks/annotate.md"
-TEXTS = (
-    "id,text\na,They tag it at once. Nothing is missing.\nb,The old ferry still runs twice a day.\n"
-)
+TEXTS = "id,text\na,They tag it at once. Nothing is missing.\n"
+TEXTS += "b,The old ferry still runs twice a day.\n"
 
 
 @pytest.fixture

@@ -102,9 +102,8 @@ def whole(block, lang):
     sections = config.setdefault("components", {})
     if 'upstream = "hoseq_tagger"' in block and "hoseq_tagger" not in sections:
         sections = {"hoseq_tagger": {}, **sections}  # which must come before its listener
-    config["components"] = components = {
-        n: {"factory": n, **s} for n, s in sections.items() if "source" not in s
-    }
+    own = {name: section for name, section in sections.items() if "source" not in section}
+    config["components"] = components = {n: {"factory": n, **s} for n, s in own.items()}
     sourced = {name for name in sections if name not in components}
     pipeline = config.setdefault("nlp", {"lang": lang}).setdefault("pipeline", list(components))
     config["nlp"]["pipeline"] = [name for name in pipeline if name not in sourced]
@@ -182,8 +181,7 @@ def test_defaults_are_shown_as_in_a_config():
 def test_every_component_has_its_settings():
     marked = {name for _, name in matches(r"(?m)^<!-- settings: (\S+) -->$")}
     factories = {name for name in spacy.registry.factories.get_all() if name.startswith("hoseq_")}
-    without = {"hoseq_merge_noun_chunks"}
-    assert len(factories) >= 5 and factories <= marked | without
+    assert len(factories) >= 5 and factories <= marked | {"hoseq_merge_noun_chunks"}
 
 
 @pytest.mark.parametrize("page, rows", tables("| Argument | Type | Default |"))
@@ -196,11 +194,11 @@ def test_arguments_of_initialize(page, rows):
 
 def registered(registry):
     """Names that the package registers: experiments and tests register others, perhaps in this process."""
-    return {
-        name
-        for name, function in getattr(spacy.registry, registry).get_all().items()
-        if name.startswith("spacy_hoseq.") and function.__module__.split(".")[0] == "spacy_hoseq"
-    }
+    functions = getattr(spacy.registry, registry).get_all().items()
+    ours = [
+        name for name, function in functions if function.__module__.split(".")[0] == "spacy_hoseq"
+    ]
+    return {name for name in ours if name.startswith("spacy_hoseq.")}
 
 
 def test_no_page_has_two_versions():

@@ -92,12 +92,9 @@ def test_numbers_of_the_page(tagger):
     after = [("NN", ",", "DT"), ("JJ", "NN", ","), PATTERN]
     by_string = dict(zip(features.patterns, weights.node_weights[trie.node_of], strict=True))
     gains = [by_string[tuple(id_of[label] for label in pattern)] for pattern in after]
-    parts = [
-        scores[noun] - scores[cardinal],
-        trans[adjective, noun] - trans[adjective, cardinal],
-        trans[noun, comma] - trans[cardinal, comma],
-        *gains,
-    ]
+    before = trans[adjective, noun] - trans[adjective, cardinal]
+    after = trans[noun, comma] - trans[cardinal, comma]
+    parts = [scores[noun] - scores[cardinal], before, after, *gains]
     says(*(f"{part:+.2f}" for part in parts), f"sum | {sum(parts):+.2f}")
     says(f"Without the pattern the sum is {sum(parts) - weight:.2f}")
     assert tagger.labels[best_labels(potentials)[TOKEN]] == "NN" == example.reference[TOKEN].tag_

@@ -36,10 +36,8 @@ def test_examples(heading, tmp_path):
     (tmp_path / "a").write_text(text + "\n", "utf8")
     assert recognised(tmp_path / "a", Settings()) == name
     sentences = list(read_corpus(tmp_path / "a", name, Settings()))
-    shown = [
-        (" ".join(s.words), [label.name for label in s.chunks or s.entities or ()])
-        for s in sentences
-    ]
+    spans = [(s.words, s.chunks or s.entities or ()) for s in sentences]
+    shown = [(" ".join(words), [label.name for label in some]) for words, some in spans]
     assert shown == expected
 
 

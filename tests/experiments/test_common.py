@@ -35,11 +35,8 @@ def test_downloads_are_compared_with_their_checksums(tmp_path, capsys):
 
 
 def test_parts_of_a_corpus(tmp_path):
-    for part, text in (
-        ("train", "茶\tNN\n\n喝\tVV\n"),
-        ("dev", "碗\tNN\n\n\n\n"),
-        ("test", "桥\tNN"),
-    ):
+    parts = {"train": "茶\tNN\n\n喝\tVV\n", "dev": "碗\tNN\n\n\n\n", "test": "桥\tNN"}
+    for part, text in parts.items():
         (tmp_path / f"{part}.tsv").write_text(text, "utf8")
     names = ("tsv", "semeval", "zh_ctb_sdp")
     parts = script("common/corpus_parts")
@@ -57,9 +54,8 @@ def test_crfsuite_is_measured(tmp_path):
     train = tagged_file(tmp_path / "train.spacy", *texts * 5)
     test = tagged_file(tmp_path / "test.spacy", "茶/NN 很/AD 长/VA 。/PU", "海/NN 很/VV 长/VA")
     config_of("tagger/zh").to_disk(tmp_path / "config.cfg")
-    code, _ = call(
-        script("common/crfsuite"), tmp_path / "config.cfg", train, test, tmp_path / "out"
-    )
+    settings = tmp_path / "config.cfg", train, test, tmp_path / "out"
+    code, _ = call(script("common/crfsuite"), *settings)
     (layer,) = srsly.read_json(tmp_path / "out" / "report.json")["layers"]
     assert code == 0 and layer["right"] == "1111" + "101"
 
@@ -72,9 +68,8 @@ def test_crfsuite_is_measured(tmp_path):
 def test_accuracy_after_training_on_every_thirtieth_sentence(config, floor, tmp_path):
     """Measured: 0.928, 0.927, 0.914."""
     blocks = CORPUS.read_text("utf8").strip().split("\n\n")
-    texts = [
-        " ".join("/".join(row.split(" ")[:2]) for row in block.split("\n")) for block in blocks
-    ]
+    pairs = [["/".join(row.split(" ")[:2]) for row in block.split("\n")] for block in blocks]
+    texts = [" ".join(pair) for pair in pairs]
     train = tagged_file(tmp_path / "train.spacy", *texts[::30])
     dev = tagged_file(tmp_path / "dev.spacy", *texts[1:2000:20])
     files = [train, dev, tmp_path / "out"]

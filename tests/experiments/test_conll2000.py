@@ -8,9 +8,8 @@ import srsly
 from ..chunk_corpus import sentences
 from ..repository import copy_of_project, quicker, run_workflow
 
-STEPS = (
-    "--training.max_epochs 0 --training.max_steps {0} --training.eval_frequency {0} --nlp.lang xx"
-)
+STEPS = "--training.max_epochs 0 --training.max_steps {0} --training.eval_frequency {0}"
+STEPS += " --nlp.lang xx"
 QUICK = {
     "bidirectional": f"{STEPS.format(60)} --components.hoseq_bidirectional_tagger.model.min_count 1",
     "chunking": STEPS.format(8),

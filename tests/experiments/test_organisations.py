@@ -18,11 +18,8 @@ RERANKED = ("reranked", "reranked_literature", "reranked_both")
 NAMES = ("low", "patterns", "patterns_expected", *RERANKED)
 FIRST, MIDDLE = ["江北", "红叶", "青山", "长河"], ["纸业", "机械", "", "茶叶"]
 LAST, AFTER = ["公司", "大学", "委员会", "银行"], ["开会了。", "的人来了。", "卖书。"]
-QUICK = {
-    "training.max_epochs": 6,
-    "training.batcher.size": 400,
-    "training.logger.progress_bar": None,
-}
+QUICK = {"training.max_epochs": 6, "training.batcher.size": 400}
+QUICK["training.logger.progress_bar"] = None
 
 
 def sentences():
@@ -53,10 +50,8 @@ def scripts():
     """They import one another."""
     folder, before = ROOT / "experiments" / "organisations", set(sys.modules)
     sys.path.insert(0, str(folder))
-    yield {
-        name: script(f"organisations/{name}")
-        for name in ("measure", "rerank", "report", "reranking", "literature")
-    }
+    names = "measure rerank report reranking literature".split()
+    yield {name: script(f"organisations/{name}") for name in names}
     sys.path.remove(str(folder))
     for name in {"measure", "reranking", "literature"} - before:
         sys.modules.pop(name, None)
@@ -65,17 +60,14 @@ def scripts():
 @pytest.mark.long
 def test_names_are_found_counted_and_reported(tmp_path, scripts):
     made = sentences()
-    files = [
-        corpus_file(tmp_path / "train.spacy", made[:50]),
-        corpus_file(tmp_path / "test.spacy", made[50:]),
-    ]
+    parts = {"train": made[:50], "test": made[50:]}
+    files = [corpus_file(tmp_path / f"{part}.spacy", docs) for part, docs in parts.items()]
     metrics = tmp_path / "metrics" / "0"
     changes = {**QUICK, "paths.train": str(files[0]), "paths.dev": str(files[1])}
     for name, config in (("patterns", "zh_org.cfg"), ("low", "zh_org_low.cfg")):
         train(ROOT / "configs" / config, tmp_path / name, overrides=changes)
-        srsly.write_json(
-            tmp_path / name / "timings.json", {"training_seconds": 1.0, "peak_bytes": 1}
-        )
+        timings = {"training_seconds": 1.0, "peak_bytes": 1}
+        srsly.write_json(tmp_path / name / "timings.json", timings)
         rows = [{"epoch": epoch, "scores": {"ents_f": 10 * epoch}} for epoch in (0, 1)]
         srsly.write_jsonl(tmp_path / f"{name}.jsonl", rows)
         model = tmp_path / name / "model-last"
@@ -105,27 +97,3 @@ def test_names_are_found_counted_and_reported(tmp_path, scripts):
     page = (tmp_path / "org.md").read_text("utf8")
     row = next(line for line in page.split("\n") if "CRF with patterns |" in line)
     assert [f"{100 * found['patterns'][x]:.2f}" in row for x in "prf"] == [True] * 3
-
-
-def test_gradient_of_the_reranker(scripts):
-    module, rng = scripts["reranking"], np.random.default_rng(0)
-
-    def candidate(spans, log_p, *features):
-        names = {(first, end, "ORG") for first, end in spans}
-        return module.Candidate(names, log_p, [np.array(features, np.intp)])
-
-    spans = [[(0, 1)], [(0, 2)], [], [(1, 3)]]
-    found = [
-        [candidate(spans[j], -float(j), *rng.integers(0, 3, size=4)) for j in range(4)]
-        for _ in range(3)
-    ]
-    lists = module.lists_of(found, [{(0, 2, "ORG")}, set(), {(0, 1, "ORG"), (1, 3, "ORG")}], "ORG")
-    weights = rng.normal(size=4)
-
-    def loss(w):
-        shares = lists.shares(module.scored(lists, w))
-        lists_of_four = zip(shares.reshape(3, 4), lists.best.reshape(3, 4), strict=True)
-        return -sum(np.log(share[best].sum()) for share, best in lists_of_four)
-
-    expected = [(loss(weights + h) - loss(weights - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
-    assert module._gradient(lists, weights) == pytest.approx(np.array(expected), abs=1e-6)

@@ -53,9 +53,8 @@ def test_statistics_by_hand(tmp_path):
     """In training 茶 has two tags, 香 and 。 one each; 桥 is not there."""
     train = tagged_file(tmp_path / "train.spacy", "茶/NN 香/VV 茶/VV 。/PU", "茶/NN 。/PU")
     dev = tagged_file(tmp_path / "dev.spacy", "茶/NN 桥/NN 香/JJ | 香/VV 桥/VV 。/PU")
-    code, printed = call(
-        script("treebanks/corpus_statistics"), tmp_path / "new.md", train, f"dev={dev}"
-    )
+    statistics = script("treebanks/corpus_statistics")
+    code, printed = call(statistics, tmp_path / "new.md", train, f"dev={dev}")
     assert code == 0 and "train 6 3 3 1.3333 0 0.00% 3 50.00%" in printed
     assert "dev 6 4 4 1.5000 2 33.33% 1 16.67%" in printed
 
@@ -70,9 +69,8 @@ def test_rules_are_counted_within_sentences(tmp_path):
 
 @pytest.mark.parametrize("tag_set", CORPORA)
 def test_rule_files_are_as_the_script_writes_them(tag_set):
-    text = (Path(patterns.__file__).parent / f"chinese_pos_rules_{tag_set}.json").read_text(
-        encoding="utf8"
-    )
+    folder = Path(patterns.__file__).parent
+    text = (folder / f"chinese_pos_rules_{tag_set}.json").read_text("utf8")
     assert script("treebanks/count_rules").one_key_a_line(json.loads(text)) == text
 
 

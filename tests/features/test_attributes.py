@@ -13,70 +13,52 @@ from spacy_hoseq.features.templates import parse_templates
 
 from .values import value_of
 
-VALUES = [  # attribute, word, value (text is hashed, 0 = no value)
-    ("orth", "Mid-1990s", "Mid-1990s"),
-    ("lower", "Mid-1990s", "mid-1990s"),
-    ("shape", "Mid-1990s", "Xxx-ddddx"),
-    ("short_shape", "Mid-1990s", "Xx-dx"),
-    ("short_shape", "a", "x"),
-    ("short_shape", "U.S.", "X.X."),
-    ("prefix", "Mid-1990s", "M"),
-    ("suffix", "Mid-1990s", "90s"),
-    ("prefix1", "Mid-1990s", "M"),
-    ("prefix3", "Mid-1990s", "Mid"),
-    ("prefix9", "Mid-1990s", "Mid-1990s"),
-    ("prefix10", "Mid-1990s", 0),
-    ("suffix2", "Mid-1990s", "0s"),
-    ("suffix2", "a", 0),
-    ("suffix1", "木", "木"),
-    ("has_digit", "Mid-1990s", 1),
-    ("has_digit", "３", 1),
-    ("has_digit", "three", 0),
-    ("has_upper", "iPod", 1),
-    ("has_upper", "ipod", 0),
-    ("initial_upper", "iPod", 0),
-    ("initial_upper", "Pod", 1),
-    ("initial_upper", "A", 1),
-    ("initial_upper", "Éa", 1),
-    ("initial_upper", "1A", 0),
-    ("initial_upper", "木", 0),
-    ("edge", "Pod", 0),
-    ("edge", ".", 0),
-    ("known_tag0", "Pod", 0),  # there is no table
-    ("has_hyphen", "well-known", 1),
-    ("has_hyphen", "known", 0),
-    ("several_chars", "高兴", 1),
-    ("several_chars", "高", 0),
-    ("length", "Mid-1990s", 9),
-    ("length", "高兴", 2),
-    ("length", " \n", 2),
-    ("char_classes", "３０％", "NdPo"),
-    ("char_classes", "Ab3", "LlLuNd"),
-    ("char_classes", "高兴", "Lo"),
-    ("char_classes", "\n", "Cc"),
-    ("simplified", "網路Ａ", "网路a"),
-    ("simplified", "沿著，", "沿着,"),
-    ("simplified_prefix2", "網路", "网路"),
-    ("simplified_prefix3", "網路", 0),
-    ("simplified_suffix1", "臺灣", "湾"),
-    ("repeated_char", "高高兴兴", "AABB"),
-    ("repeated_char", "试试", "AA"),
-    ("repeated_char", "研究研究", "ABAB"),
-    ("repeated_char", "看一看", "ABA"),
-    ("repeated_char", "高兴", 0),
-    ("repeated_char", "高", 0),
-    ("repeated_char", "哈哈哈哈哈哈哈", 0),
-    ("is_alpha", "dog", 1),
-    ("is_alpha", "d0g", 0),
-    ("is_title", "Dog", 1),
-    ("is_punct", ".", 1),
-    ("is_space", "\n", 1),
-    ("is_stop", "the", 1),
-    ("like_num", "ten", 1),
-    ("like_url", "example.org", 1),
-    ("is_bracket", "(", 1),
-    ("is_currency", "$", 1),
-]
+VALUES = {  # by attribute: word and value (text is hashed, 0 = no value)
+    "orth": {"Mid-1990s": "Mid-1990s"},
+    "lower": {"Mid-1990s": "mid-1990s"},
+    "shape": {"Mid-1990s": "Xxx-ddddx"},
+    "short_shape": {"Mid-1990s": "Xx-dx", "a": "x", "U.S.": "X.X."},
+    "prefix": {"Mid-1990s": "M"},
+    "suffix": {"Mid-1990s": "90s"},
+    "prefix1": {"Mid-1990s": "M"},
+    "prefix3": {"Mid-1990s": "Mid"},
+    "prefix9": {"Mid-1990s": "Mid-1990s"},
+    "prefix10": {"Mid-1990s": 0},
+    "suffix2": {"Mid-1990s": "0s", "a": 0},
+    "suffix1": {"木": "木"},
+    "has_digit": {"Mid-1990s": 1, "３": 1, "three": 0},
+    "has_upper": {"iPod": 1, "ipod": 0},
+    "initial_upper": {"iPod": 0, "Pod": 1, "A": 1, "Éa": 1, "1A": 0, "木": 0},
+    "edge": {"Pod": 0, ".": 0},
+    "known_tag0": {"Pod": 0},
+    "has_hyphen": {"well-known": 1, "known": 0},
+    "several_chars": {"高兴": 1, "高": 0},
+    "length": {"Mid-1990s": 9, "高兴": 2, " \n": 2},
+    "char_classes": {"３０％": "NdPo", "Ab3": "LlLuNd", "高兴": "Lo", "\n": "Cc"},
+    "simplified": {"網路Ａ": "网路a", "沿著，": "沿着,"},
+    "simplified_prefix2": {"網路": "网路"},
+    "simplified_prefix3": {"網路": 0},
+    "simplified_suffix1": {"臺灣": "湾"},
+    "repeated_char": {
+        "高高兴兴": "AABB",
+        "试试": "AA",
+        "研究研究": "ABAB",
+        "看一看": "ABA",
+        "高兴": 0,
+        "高": 0,
+        "哈哈哈哈哈哈哈": 0,
+    },
+    "is_alpha": {"dog": 1, "d0g": 0},
+    "is_title": {"Dog": 1},
+    "is_punct": {".": 1},
+    "is_space": {"\n": 1},
+    "is_stop": {"the": 1},
+    "like_num": {"ten": 1},
+    "like_url": {"example.org": 1},
+    "is_bracket": {"(": 1},
+    "is_currency": {"$": 1},
+}
+VALUES = [(name, *pair) for name, values in VALUES.items() for pair in values.items()]
 
 
 @pytest.fixture(scope="module")
@@ -103,27 +85,10 @@ def test_what_does_not_depend_on_the_word_alone(name):
 
 def docs_of(lang):
     vocab = spacy.blank(lang).vocab
-    texts = {
-        "en": [
-            [
-                "Ten",
-                "dogs",
-                "(",
-                "U.S.",
-                ")",
-                "cost",
-                "$",
-                "3,50",
-                "in",
-                "the",
-                "TIME",
-                "\n",
-                "Mark",
-                "  ",
-            ]
-        ],
-        "zh": [["他", "高高兴兴", "地", "\n", "花", "了", "３０％", "。", "  ", "ＡＢＣ", "试试"]],
-    }[lang]
+    english = "Ten|dogs|(|U.S.|)|cost|$|3,50|in|the|TIME|\n|Mark|  "
+    texts = [
+        {"en": english, "zh": "他|高高兴兴|地|\n|花|了|３０％|。|  |ＡＢＣ|试试"}[lang].split("|")
+    ]
     return [Doc(vocab, words=words) for words in [*texts, ["x"], []]]
 
 
@@ -149,11 +114,8 @@ def fires(template, docs):
 
 def test_edges_of_sentences(vocab):
     """No word has this attribute, only the places before and after a sentence."""
-    docs = [
-        Doc(vocab, words=list("abcde"), sent_starts=[1, 0, 0, 1, 0]),
-        Doc(vocab),
-        Doc(vocab, words=["a"]),
-    ]
+    divided = Doc(vocab, words=list("abcde"), sent_starts=[1, 0, 0, 1, 0])
+    docs = [divided, Doc(vocab), Doc(vocab, words=["a"])]
     x, _ = True, False
     assert fires("edge[-1]", docs) == [x, _, _, x, _, x]
     assert fires("edge[1]", docs) == [_, _, x, _, x, x]
@@ -166,13 +128,8 @@ def test_edges_of_sentences(vocab):
 
 
 def test_annotation_of_the_doc(vocab):
-    doc = Doc(
-        vocab,
-        words=["a", "b", "c"],
-        tags=["X1", "", "X2"],
-        pos=["DET", "", "NOUN"],
-        lemmas=["a", "b", "d"],
-    )
+    annotation = {"tags": ["X1", "", "X2"], "pos": ["DET", "", "NOUN"]}
+    doc = Doc(vocab, words=["a", "b", "c"], lemmas=["a", "b", "d"], **annotation)
     assert token_values(doc, "tag").tolist() == [hash_string("X1"), 0, hash_string("X2")]
     assert token_values(doc, "pos").tolist() == [doc[0].pos, 0, doc[2].pos]
     assert token_values(doc, "LEMMA").tolist() == [token.lemma for token in doc]
@@ -186,16 +143,8 @@ def test_values_of_an_extension(vocab, extension):
     values = ["person", "", None, True, False, 7, -1, np.int64(5)]
     for token, value in zip(doc, values, strict=True):
         token._.test_value = value
-    assert token_values(doc, "_.test_value").tolist() == [
-        hash_string("person"),
-        0,
-        0,
-        1,
-        0,
-        7,
-        2**64 - 1,
-        5,
-    ]
+    expected = [hash_string("person"), 0, 0, 1, 0, 7, 2**64 - 1, 5]
+    assert token_values(doc, "_.test_value").tolist() == expected
     assert token_values(Doc(vocab), "_.test_value").tolist() == []
 
 

@@ -79,27 +79,13 @@ def mark():
 @pytest.fixture(scope="module")
 def docs():
     en, zh = spacy.blank("xx").vocab, spacy.blank("zh").vocab
-    made = [
-        Doc(
-            en,
-            words=["Anna", "saw", "it", ".", "Then", "Ben", "left", "."],
-            sent_starts=[1, 0, 0, 0, 1, 0, 0, 0],
-        ),
-        Doc(
-            en,
-            words=["A", "cat", "\n", "and", "  ", "TIME", "flies"],
-            tags=["D", "N", "S", "", "S", "N", "V"],
-        ),
-        Doc(en, words=["One"], tags=["N"]),
-        Doc(en),
-        Doc(en, words=["a", "b", "c", "d"], sent_starts=[1, 1, 1, 1], tags=["T"] * 4),
-        Doc(en, words=["No", "boundaries", ".", "Here"]),
-        Doc(
-            zh,
-            words=["他", "高兴", "\n", "地", "笑", "。", "试试"],
-            sent_starts=[1, 0, 0, 0, 0, 0, 1],
-        ),
-    ]
+    anna = Doc(en, "Anna saw it . Then Ben left .".split(), sent_starts=[1, 0, 0, 0, 1, 0, 0, 0])
+    cat = Doc(en, ["A", "cat", "\n", "and", "  ", "TIME", "flies"], tags=[*"DNS", "", *"SNV"])
+    made = [anna, cat, Doc(en, words=["One"], tags=["N"]), Doc(en)]
+    made.append(Doc(en, words=[*"abcd"], sent_starts=[1, 1, 1, 1], tags=["T"] * 4))
+    made.append(Doc(en, words=["No", "boundaries", ".", "Here"]))
+    words = ["他", "高兴", "\n", "地", "笑", "。", "试试"]
+    made.append(Doc(zh, words=words, sent_starts=[1, 0, 0, 0, 0, 0, 1]))
     for doc in made:
         for token in list(doc)[::2]:
             token._.mark = f"m{token.i % 3}"
@@ -121,9 +107,8 @@ def test_keys_are_the_plain_ones(docs, texts):
 def test_no_tokens(docs):
     empty = docs[3]
     assert extractor_of().keys([empty]).shape == extractor_of().keys([]).shape == (17, 0)
-    assert np.array_equal(
-        extractor_of().keys([empty, docs[2], empty]), extractor_of().keys([docs[2]])
-    )
+    alone = extractor_of().keys([docs[2]])
+    assert np.array_equal(extractor_of().keys([empty, docs[2], empty]), alone)
 
 
 def test_keys_do_not_depend_on_the_batch(docs):
@@ -140,14 +125,12 @@ def test_keys_do_not_depend_on_the_batch(docs):
 def test_blocks_are_the_whole(monkeypatch, docs, size):
     extractor = extractor_of()
     columns = extractor.columns(docs[:-1])
-    blocks = [
-        extractor.keys_between(columns, at, at + size) for at in range(0, columns.n_tokens, size)
-    ]
+    firsts = range(0, columns.n_tokens, size)
+    blocks = [extractor.keys_between(columns, first, first + size) for first in firsts]
     assert np.array_equal(np.concatenate(blocks, axis=1), extractor.keys(docs[:-1]))
     monkeypatch.setattr(extract, "KEY_TOKENS", size)
-    assert np.array_equal(
-        np.concatenate([*extractor.key_blocks(columns)], axis=1), extractor.keys(docs[:-1])
-    )
+    blocks = np.concatenate([*extractor.key_blocks(columns)], axis=1)
+    assert np.array_equal(blocks, extractor.keys(docs[:-1]))
     assert extractor.keys_between(columns, 4, 4).shape == (17, 0)
 
 
@@ -170,11 +153,8 @@ def test_annotation_is_read_anew_each_time():
     assert before[:, 1:].tolist() == [[0, 0]] * 3, "no tag, no feature"
     doc[1].tag_ = "N"
     after = extractor.keys([doc])
-    assert (before != after).tolist() == [
-        [False, False, True],
-        [False, True, False],
-        [False, False, True],
-    ]
+    expected = [[False, False, True], [False, True, False], [False, False, True]]
+    assert (before != after).tolist() == expected
     assert after.tolist() == plain_keys(["tag[-1]", "tag[0]", "tag[-1]+lower[0]"], [doc])
 
 
@@ -203,13 +183,10 @@ def test_words_are_read_anew_each_time():
 def test_heads_and_what_extensions_compute_in_text_with_white_space():
     """As in the same text without it: a getter may follow the tree, or look up what lies with the Doc by token."""
     Token.set_extension("test_of_head", getter=lambda token: token.head.text)
-    Token.set_extension(
-        "test_by_place", getter=lambda token: token.doc.user_data["values"][token.i]
-    )
+    Token.set_extension("test_by_place", getter=lambda t: t.doc.user_data["values"][t.i])
     try:
-        extractor = extractor_of(
-            ["head[0]", "head[-1]", "_.test_of_head[0]", "_.test_by_place[0..1]"]
-        )
+        templates = ["head[0]", "head[-1]", "_.test_of_head[0]", "_.test_by_place[0..1]"]
+        extractor = extractor_of(templates)
         vocab = spacy.blank("xx").vocab
         plain = Doc(vocab, words=["She", "saw", "the", "dog"], heads=[1, 1, 3, 1], deps=["d"] * 4)
         plain.user_data["values"] = ["a", "b", "c", "d"]
@@ -217,10 +194,8 @@ def test_heads_and_what_extensions_compute_in_text_with_white_space():
         wrapped = Doc(vocab, words=words, heads=[1, 2, 2, 2, 2, 6, 2], deps=["d"] * 7)
         wrapped.user_data["values"] = ["x", "a", "b", "x", "x", "c", "d"]
         keys = extractor.keys(words_of([plain]))
-        assert (
-            keys.tolist() == extractor.keys(words_of([wrapped])).tolist()
-            and (keys[2] != keys[2][0]).any()
-        )
+        assert keys.tolist() == extractor.keys(words_of([wrapped])).tolist()
+        assert (keys[2] != keys[2][0]).any()
     finally:
         Token.remove_extension("test_of_head")
         Token.remove_extension("test_by_place")

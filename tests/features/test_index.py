@@ -82,9 +82,9 @@ def test_shape_is_kept():
     asked[1, 4] = 0
     rows = index.lookup(asked)
     assert rows.shape == (3, 20) and rows.dtype == np.int32
-    assert rows.reshape(-1).tolist() == [
-        int(index.lookup(asked.reshape(-1)[i : i + 1])[0]) for i in range(60)
-    ]
+    flat = asked.reshape(-1)
+    expected = [int(index.lookup(flat[i : i + 1])[0]) for i in range(60)]
+    assert rows.reshape(-1).tolist() == expected
     assert rows[1, 4] == index.n_rows
     assert index.lookup(np.zeros((4, 0), U64)).shape == (4, 0)
 
@@ -93,17 +93,12 @@ def test_shape_is_kept():
 def test_counter_is_that_of_collections(min_count):
     data = RNG.integers(0, 60, size=900).astype(U64) ** U64(11)
     counter = KeyCounter()
-    for batch in (
-        data[:1].reshape(1, 1),
-        data[1:400].reshape(3, 133),
-        np.zeros((2, 0), U64),
-        data[400:],
-    ):
+    blocks = data[:1].reshape(1, 1), data[1:400].reshape(3, 133)
+    for batch in (*blocks, np.zeros((2, 0), U64), data[400:]):
         counter.add(batch)
     expected = Counter(int(key) for key in data if key)
-    assert counter.frequent(min_count).tolist() == sorted(
-        key for key, n in expected.items() if n >= min_count
-    )
+    frequent = sorted(key for key, n in expected.items() if n >= min_count)
+    assert counter.frequent(min_count).tolist() == frequent
 
 
 @pytest.mark.parametrize("n_keys, bits", [(0, 0), (1, 17), (10, 20), (1000, 27), (5000, 29)])

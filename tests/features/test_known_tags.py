@@ -9,6 +9,7 @@ from spacy.vocab import Vocab
 from spacy_hoseq.features.attributes import lexical_attribute, numbers_of
 from spacy_hoseq.features.known_tags import KNOWN_TAGS_TABLE, MAX_KNOWN_TAGS, known_tags
 
+from ..builders import layer
 from .values import value_of
 
 SENTENCES = [("the run was long", "D N V A"), ("dogs run", "N V"), ("The run", "D N"), ("", "")]
@@ -98,19 +99,15 @@ def pipeline(tmp_path_factory):
     path = file_of(tmp_path_factory.mktemp("known") / "train.spacy", docs_of(Vocab()))
     config = spacy.blank("xx").config
     config["nlp"]["pipeline"] = ["hoseq_tagger"]
-    emissions = {
-        "@architectures": "spacy_hoseq.SparseLinear.v1",
-        "templates": ["known_tag0..3[0]", "known_tag1[-1]"],
-    }
+    emissions = layer("SparseLinear", templates=["known_tag0..3[0]", "known_tag1[-1]"])
     model = {"@architectures": "spacy_hoseq.HigherOrderTagger.v1", "emissions": emissions}
     config["components"] = {"hoseq_tagger": {"factory": "hoseq_tagger", "model": model}}
     config["initialize"]["lookups"] = {"@misc": "spacy_hoseq.known_tags.v1", "path": str(path)}
     nlp = load_model_from_config(config, auto_fill=True)
 
     def examples():
-        return [
-            spacy.training.Example(nlp.make_doc(doc.text), doc) for doc in docs_of(nlp.vocab)[:3]
-        ]
+        docs = docs_of(nlp.vocab)[:3]
+        return [spacy.training.Example(nlp.make_doc(doc.text), doc) for doc in docs]
 
     optimizer = nlp.initialize(examples)
     for _ in range(20):
@@ -126,9 +123,8 @@ def tags(docs):
 
 
 def test_pipeline_reads_the_table_when_it_is_trained(pipeline):
-    assert pipeline.vocab.lookups.has_table(KNOWN_TAGS_TABLE) and values(
-        pipeline.vocab, "run", 4
-    ) == [0, 0, 1, 1]
+    assert pipeline.vocab.lookups.has_table(KNOWN_TAGS_TABLE)
+    assert values(pipeline.vocab, "run", 4) == [0, 0, 1, 1]
     assert tags(pipeline.pipe(TEXTS))[:3] == ["D N V A", "D N", "N V"]
 
 
@@ -136,8 +132,7 @@ def test_table_is_saved_with_the_vocabulary(pipeline, tmp_path, corpus):
     pipeline.to_disk(tmp_path / "nlp")
     corpus.unlink()  # the table is not made again
     expected = tags(pipeline.pipe(TEXTS))
-    loaded = spacy.load(tmp_path / "nlp")
-    assert tags(loaded.pipe(TEXTS)) == expected
+    assert tags(spacy.load(tmp_path / "nlp").pipe(TEXTS)) == expected
     fresh = load_model_from_config(pipeline.config).from_bytes(pipeline.to_bytes())
     assert tags(fresh.pipe(TEXTS)) == expected
     without = spacy.load(tmp_path / "nlp")
@@ -149,9 +144,8 @@ def test_table_is_saved_with_the_vocabulary(pipeline, tmp_path, corpus):
 
 def test_words_and_tags_that_are_rare_are_left_out(tmp_path):
     """a: 3 X, 1 Y; b: 2 X; c: 1 Y."""
-    path = file_of(
-        tmp_path / "some.spacy", docs_of(Vocab(), [("a a a a", "X X X Y"), ("b b c", "X X Y")])
-    )
+    docs = docs_of(Vocab(), [("a a a a", "X X X Y"), ("b b c", "X X Y")])
+    path = file_of(tmp_path / "some.spacy", docs)
 
     def table(**settings):
         found = known_tags(path, **settings).get_table(KNOWN_TAGS_TABLE)
@@ -167,29 +161,22 @@ def test_words_and_tags_that_are_rare_are_left_out(tmp_path):
 def test_a_folder_is_read_as_its_files(tmp_path):
     for i, sentences in enumerate((SENTENCES[:2], SENTENCES[2:])):
         file_of(tmp_path / f"{i}.spacy", docs_of(Vocab(), sentences))
-    assert {
-        word: known_tags(tmp_path).get_table(KNOWN_TAGS_TABLE)[word] for word in NUMBERS
-    } == NUMBERS
+    table = known_tags(tmp_path).get_table(KNOWN_TAGS_TABLE)
+    assert {word: table[word] for word in NUMBERS} == NUMBERS
 
 
 def test_all_tags_of_a_word_are_one_value(corpus):
     vocab = spacy.blank("xx").vocab
     vocab.lookups = known_tags(corpus)
-    classes = {
-        word: value_of("known_tags", vocab[word]) for word in (*NUMBERS, "RUN", "Was", "cat", "")
-    }
-    assert (
-        classes["the"] == classes["The"]
-        and classes["run"] == classes["RUN"]
-        and classes["was"] == classes["Was"]
-    )
-    assert classes["cat"] == classes[""] == 0 and len(set(classes.values())) == 6, (
-        "D, NV, V, A, N, nothing"
-    )
+    words = (*NUMBERS, "RUN", "Was", "cat", "")
+    classes = {word: value_of("known_tags", vocab[word]) for word in words}
+    pairs = (("the", "The"), ("run", "RUN"), ("was", "Was"))
+    assert all(classes[one] == classes[other] for one, other in pairs)
+    # D, NV, V, A, N, nothing
+    assert classes["cat"] == classes[""] == 0 and len(set(classes.values())) == 6
 
 
 def test_missing_table_is_refused():
-    with pytest.raises(
-        ValueError, match=r"\[HS007\] .* known_tags.* hoseq_known_tags has 0 columns"
-    ):
+    message = r"\[HS007\] .* known_tags.* hoseq_known_tags has 0 columns"
+    with pytest.raises(ValueError, match=message):
         value_of("known_tags", Vocab()["run"])

@@ -99,10 +99,8 @@ def test_another_numbering_when_a_row_may_stand_for_another_word(vocab, few_type
 
 def test_several_threads_learn_words(vocab):
     lex, wrong = Lexicon(), []
-    expected = {
-        word: row
-        for word, row in zip(words_of(0, 300), direct(vocab, words_of(0, 300)), strict=True)
-    }
+    words = words_of(0, 300)
+    expected = dict(zip(words, direct(vocab, words), strict=True))
 
     def work(seed):
         rng = np.random.default_rng(seed)
@@ -152,12 +150,10 @@ def calls():
 def test_components_share_the_values_of_words(calls):
     """Two extractors of one vocabulary; another vocabulary has its own words."""
     vocab = spacy.blank("xx").vocab
-    one, other = (
-        FeatureExtractor(parse_templates([t])) for t in ("counting[0]", "counting[-1]+lower[0]")
-    )
-    expected = [
-        extractor.keys([Doc(vocab, words=["a", "b", "a"])]).tolist() for extractor in (one, other)
-    ]
+    texts = ("counting[0]", "counting[-1]+lower[0]")
+    one, other = (FeatureExtractor(parse_templates([text])) for text in texts)
+    doc = Doc(vocab, words=["a", "b", "a"])
+    expected = [extractor.keys([doc]).tolist() for extractor in (one, other)]
     assert set(calls) == {"a", "b"}
     calls.clear()
     docs = [Doc(vocab, words=["a", "c", "a"])]
@@ -176,11 +172,8 @@ def test_no_words_are_kept_for_tables_of_its_own(vocab):
     extractor = FeatureExtractor(parse_templates(["is_stop[0]", "suffix2[-1]"]))
     extractor.own_tables = Lookups()
     extractor.keys([Doc(vocab, words=["the", "unheardof"])])
-    kept = [
-        found
-        for found in gc.get_objects()
-        if isinstance(found, Vocab) and "unheardof" in found.strings
-    ]
+    vocabs = [found for found in gc.get_objects() if isinstance(found, Vocab)]
+    kept = [vocab for vocab in vocabs if "unheardof" in vocab.strings]
     assert kept == [vocab]
 
 

@@ -55,11 +55,8 @@ def test_templates_can_name_it():
 def test_attributes_with_numbers():
     register_attribute("test_letter", numbers=range(1, 4))(nth_letter)
     assert numbers_of("test_letter") == range(1, 4) and "test_letter" in numbered_names()
-    assert fires(["test_letter1..3[0]"], ["ab", "abcd"]) == [
-        [True, True],
-        [False, True],
-        [False, True],
-    ]
+    expected = [[True, True], [False, True], [False, True]]
+    assert fires(["test_letter1..3[0]"], ["ab", "abcd"]) == expected
     assert value_of("test_letter2", VOCAB["abc"]) == hash_string("c")
     assert lexical_attribute("test_letter4") is lexical_attribute("test_letter0") is None
     with pytest.raises(ValueError, match=r"(?s)\[HS010\].*a range from 1 to 3"):
@@ -97,10 +94,8 @@ def test_values_that_depend_on_a_table():
     register_attribute("test_table", word="lexeme", table="sizes")(
         lambda word: word.vocab.lookups.get_table("sizes", {}).get(word.text, 0)
     )
-    extractor, doc = (
-        FeatureExtractor(parse_templates(["test_table[0]"])),
-        Doc(vocab, words=["a", "b"]),
-    )
+    extractor = FeatureExtractor(parse_templates(["test_table[0]"]))
+    doc = Doc(vocab, words=["a", "b"])
     fired = [extractor.keys([doc]).astype(bool).tolist()[0]]
     for sizes in ({"a": 1}, {"b": 1}):
         vocab.lookups.set_table("sizes", spacy.lookups.Table("sizes", sizes))

@@ -33,22 +33,12 @@ BATCHES = {
     "empty": [Doc(VOCAB), Doc(VOCAB)],
     "no boundaries": [doc_of("a b c", known=False), doc_of("d", known=False)],
     "sentences": [doc_of("a b", "c", "d e f"), doc_of("g")],
-    "both": [
-        Doc(VOCAB),
-        doc_of("a", "b c"),
-        doc_of("d e", known=False),
-        Doc(VOCAB),
-        doc_of("f g", "h"),
-        Doc(VOCAB),
-    ],
+    "both": [Doc(VOCAB), doc_of("a", "b c"), doc_of("d e", known=False), doc_of("f g", "h")],
     "unknown ones": [Doc(VOCAB, words=["a", "b", "c", "d"], sent_starts=[None, False, True, None])],
     "none at the beginning": [Doc(VOCAB, words=["a", "b", "c"], sent_starts=[False, False, True])],
-    "one word, not at the beginning": [
-        doc_of("a b"),
-        Doc(VOCAB, words=["c"], sent_starts=[False]),
-        doc_of("d"),
-    ],
 }
+C = Doc(VOCAB, words=["c"], sent_starts=[False])
+BATCHES["one word, not at the beginning"] = [doc_of("a b"), C, doc_of("d")]
 
 
 @pytest.mark.parametrize("name", BATCHES)
@@ -61,15 +51,13 @@ def test_words_and_sequences(name):
                 expected.append(0)
             expected[-1] += 1
     words, lengths = words_and_lengths(docs)
-    assert (
-        words.tolist() == [token.orth for doc in docs for token in doc] and words.dtype == np.uint64
-    )
+    assert words.tolist() == [token.orth for doc in docs for token in doc]
+    assert words.dtype == np.uint64
     assert lengths.tolist() == sequence_lengths(docs).tolist() == expected
     assert lengths.dtype == sequence_lengths(docs).dtype == np.int32
     for doc in docs:
-        assert sentence_starts(doc).tolist() == [
-            token.i == 0 or bool(token.is_sent_start) for token in doc
-        ]
+        expected = [token.i == 0 or bool(token.is_sent_start) for token in doc]
+        assert sentence_starts(doc).tolist() == expected
 
 
 @pytest.mark.parametrize("name", BATCHES)
@@ -127,11 +115,8 @@ NLP = spacy.blank("xx")
 
 def kinds(text):
     (words,) = words_of([NLP.make_doc(text)])
-    return dict(
-        zip(
-            [token.text for token in words], token_values(words, "line_break").tolist(), strict=True
-        )
-    )
+    values = token_values(words, "line_break").tolist()
+    return dict(zip([token.text for token in words], values, strict=True))
 
 
 def test_kinds():

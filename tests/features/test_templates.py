@@ -157,19 +157,16 @@ def test_sets_with_classes_of_words_and_several_together():
         "word_class1[-1]", "word_class1[0]", "word_class1[1]", "word_class2[-1]", "word_class2[0]", "word_class2[1]",
         "word_class2[-1]+word_class2[0]", "word_class2[0]+word_class2[1]",
     ]  # fmt: skip
-    assert templates_named("lemmas+guide_tags") == [
-        *templates_named("lemmas"),
-        *templates_named("guide_tags"),
-    ]
+    both = [*templates_named("lemmas"), *templates_named("guide_tags")]
+    assert templates_named("lemmas+guide_tags") == both
     templates_named("lemmas").clear()
     assert templates_named("lemmas"), "each call gives a list of its own"
 
 
 @pytest.mark.parametrize("name", ["english", "lemmas+", ""])
 def test_no_such_set(name):
-    with pytest.raises(
-        ValueError, match=r'\[HS161\] There is nothing named "\w*" here\. Known: english_pos, '
-    ):
+    message = r'\[HS161\] There is nothing named "\w*" here\. Known: english_pos, '
+    with pytest.raises(ValueError, match=message):
         templates_named(name)
 
 
@@ -237,11 +234,8 @@ def test_all_kinds_together():
 
 OWN = ["label[0]", "label[-2..2]", "orth[0]+label[0]", "label[-1]+label[0]+orth[1]"]
 WITHOUT = ["lower[0]", "bias", "lower[0]+suffix2[-1]"]
-TWICE = [
-    "upstream[0]+upstream[0]",
-    "upstream[-1]+lower[0]+upstream[-1]",
-    "upstream[-1..0]+upstream[0]",
-]
+TWICE = ["upstream[0]+upstream[0]", "upstream[-1]+lower[0]+upstream[-1]"]
+TWICE += ["upstream[-1..0]+upstream[0]"]
 
 
 @pytest.mark.parametrize("text", [*OWN, *WITHOUT, *TWICE])
@@ -254,11 +248,8 @@ def test_templates_that_look_at_the_own_label_at_none_or_at_one_twice(text):
 def test_values_of_labels():
     """Of the names, not of the ids: a feature keeps its key if labels are numbered otherwise. No label is an edge."""
     values = label_values(LABELS).tolist()
-    assert values == [
-        *(get_string_id(f"label={name}") for name in LABELS),
-        get_string_id("<s>"),
-        get_string_id("</s>"),
-    ]
+    names = [*(f"label={name}" for name in LABELS), "<s>", "</s>"]
+    assert values == [get_string_id(name) for name in names]
     assert len(set(label_values(["<s>", "</s>"]).tolist())) == 4
     assert label_values(LABELS[::-1]).tolist() == [*values[:3][::-1], *values[3:]]
 
@@ -277,9 +268,8 @@ def keys_of(text, doc, contexts):
     features = LocalFeatures([text], 2)
     slots = np.full((len(doc), 4), -1)
     slots[:, [OFFSETS[2].index(offset) for offset in template.offsets]] = contexts
-    (keys,) = features.label_keys(
-        found, slots, label_values(LABELS), features.label_templates[0].mask
-    )
+    mask = features.label_templates[0].mask
+    (keys,) = features.label_keys(found, slots, label_values(LABELS), mask)
     return keys.tolist()
 
 
@@ -287,10 +277,8 @@ def test_keys_are_those_of_scalar_arithmetic():
     """Saved models depend on them."""
     doc, contexts = doc_of("x yz x"), [[BEFORE, 1], [0, 2], [1, AFTER]]
     name = "label[-1]+orth[0]+label[1]+orth[-1]"
-    values, (word,) = (
-        label_values(LABELS).tolist(),
-        FeatureExtractor(parse_templates(["orth[0]+orth[-1]"])).keys([doc]),
-    )
+    values = label_values(LABELS).tolist()
+    (word,) = FeatureExtractor(parse_templates(["orth[0]+orth[-1]"])).keys([doc])
     seed = get_string_id(name)
     expected = [
         scalar_mix(scalar_mix(scalar_mix(seed, w), values[a]), values[b])

@@ -8,6 +8,8 @@ from spacy.training import Example
 from spacy_hoseq.features.attributes import lexical_attribute
 from spacy_hoseq.features.word_classes import WORD_CLASSES_TABLE, word_classes
 
+from ..builders import learn, misc
+
 LINES = "dog\t0110\tNN\nrun\t011\tVB|NN\nParis\t1\t\nus\t10\tPRP\nUS\t1\tNNP\n"
 
 
@@ -65,20 +67,11 @@ def test_same_bytes_whatever_the_order(path, tmp_path):
 
 def tagger(path):
     nlp = spacy.blank("xx")
-    nlp.add_pipe(
-        "hoseq_tagger",
-        config={"model": {"emissions": {"templates": ["bias", "word_class1..2[0]"]}}},
-    )
-    nlp.config["initialize"]["lookups"] = {
-        "@misc": "spacy_hoseq.word_classes.v1",
-        "path": str(path),
-    }
+    model = {"emissions": {"templates": ["bias", "word_class1..2[0]"]}}
+    nlp.add_pipe("hoseq_tagger", config={"model": model})
+    nlp.config["initialize"]["lookups"] = misc("word_classes", path=str(path))
     doc = Doc(nlp.vocab, words=["run", "dog", "us"], tags=["VB", "NN", "PRP"])
-    example = Example(Doc(nlp.vocab, words=["run", "dog", "us"]), doc)
-    nlp.initialize(lambda: [example])
-    for _ in range(5):
-        nlp.update([example])
-    return nlp
+    return learn(nlp, [Example(Doc(nlp.vocab, words=["run", "dog", "us"]), doc)], 5)
 
 
 def test_saved_with_the_vocabulary(path, tmp_path):

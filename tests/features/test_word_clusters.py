@@ -32,18 +32,14 @@ def log_likelihood(text, class_of):
         if sentence:
             words += ["|", *sentence]
             classes += ["|", *(class_of.get(word, "rare") for word in sentence)]
-    pairs, singles, of_words = (
-        Counter(zip(classes, [*classes[1:], classes[0]], strict=True)),
-        Counter(classes),
-        Counter(words),
-    )
+    pairs = Counter(zip(classes, [*classes[1:], classes[0]], strict=True))
+    singles, of_words = Counter(classes), Counter(words)
     word_class = dict(zip(words, classes, strict=True))
     total = sum(n * math.log(n / singles[before]) for (before, _), n in pairs.items())
     # words without a class are one word to the model: what they are is not counted
     known = [word for word in of_words if word in class_of]
-    return total + sum(
-        of_words[word] * math.log(of_words[word] / singles[word_class[word]]) for word in known
-    )
+    ratios = {word: of_words[word] / singles[word_class[word]] for word in known}
+    return total + sum(of_words[word] * math.log(ratios[word]) for word in known)
 
 
 def case(seed, n_classes=4, min_count=2):
@@ -57,9 +53,8 @@ def objective(bigrams, classes):
     """sum of g(N(a, b)) - 2 sum of g(N(a)), by counting."""
     all_classes = np.append(classes, [-1, -2])
     pairs, singles = Counter(), Counter()
-    for first, second, n in zip(
-        bigrams.first, bigrams.second, bigrams.counts.tolist(), strict=True
-    ):
+    rows = zip(bigrams.first, bigrams.second, bigrams.counts.tolist(), strict=True)
+    for first, second, n in rows:
         pairs[all_classes[first], all_classes[second]] += n
         singles[all_classes[first]] += n
     return sum(n * math.log(n) for n in pairs.values()) - 2 * sum(
@@ -84,9 +79,8 @@ def test_words_and_pairs():
     text = ["b a b".split(), ["a", "x"], ["b"], [], ["\u2028", "b", "\u2028"]]
     bigrams = bigrams_of(docs_of(text), 2)
     assert bigrams.words == ["b", "a"]
-    pairs = {
-        (a, b): n for a, b, n in zip(bigrams.first, bigrams.second, bigrams.counts, strict=True)
-    }
+    rows = zip(bigrams.first, bigrams.second, bigrams.counts, strict=True)
+    pairs = {(a, b): n for a, b, n in rows}
     assert pairs == {
         (2, 0): 2, (0, 1): 1, (1, 0): 1, (0, 2): 2, (2, 1): 1, (1, 3): 1, (3, 2): 1,
         **{(2, 0): 3, (0, 2): 3},
@@ -105,9 +99,8 @@ def test_objective_is_the_likelihood_but_for_a_constant(seed):
     text, bigrams, classes = case(seed)
     other = np.random.default_rng(seed + 100).integers(0, 4, len(classes))
     ours = objective(bigrams, classes) - objective(bigrams, other)
-    expected = log_likelihood(text, named(bigrams, classes)) - log_likelihood(
-        text, named(bigrams, other)
-    )
+    likelihoods = [log_likelihood(text, named(bigrams, each)) for each in (classes, other)]
+    expected = likelihoods[0] - likelihoods[1]
     assert ours == pytest.approx(expected, abs=1e-8)
 
 

@@ -20,10 +20,8 @@ DATE = (2020, 1, 1, 0, 0, 0)
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    golden = {
-        name: {TRAINED: systems.labelled(systems.embedded(name), None, 1)}
-        for name in systems.EMBEDDED
-    }
+    embedded = {name: systems.embedded(name) for name in systems.EMBEDDED}
+    golden = {name: {TRAINED: systems.labelled(nlp, None, 1)} for name, nlp in embedded.items()}
     for name, system in systems.SYSTEMS.items():
         nlp, losses = systems.trained(name, "en", systems.training())
         golden[name] = {LOSSES: losses, TRAINED: systems.labelled(nlp, system, 1)}

@@ -13,17 +13,8 @@ from ..strategies import random_configurations, random_mask, random_patterns
 
 LENGTHS = np.array([5, 1, 9, 3, 7])
 N_LABELS = 5
-KINDS = (
-    "chain",
-    "forbidden",
-    "masked",
-    "patterns",
-    "fired",
-    "any sign",
-    "configurations",
-    "edge scores",
-    "mixed",
-)
+KINDS = ["chain", "forbidden", "masked", "patterns", "fired"]
+KINDS += ["any sign", "configurations", "edge scores", "mixed"]
 
 
 def case(kind: str) -> Case:
@@ -46,17 +37,13 @@ def case(kind: str) -> Case:
         strings = random_patterns(rng, N_LABELS, 8, 4)
         tokens = rng.integers(0, n_tokens, len(strings)).tolist()
         fired = tuple(zip(tokens, strings, rng.normal(0, 2, len(strings)).tolist(), strict=True))
-    configurations = (
-        random_configurations(rng, N_LABELS, LENGTHS, 4)
-        if kind in ("configurations", "mixed")
-        else ()
-    )
-    edge_scores = (
-        rng.normal(0, 1, (n_tokens, N_LABELS, N_LABELS)) if kind == "edge scores" else None
-    )
-    return Case(
-        scores, trans, LENGTHS, patterns, fired, allowed, tuple(configurations), edge_scores
-    )
+    n_spans = 4 if kind in ("configurations", "mixed") else 0
+    configurations = random_configurations(rng, N_LABELS, LENGTHS, n_spans)
+    edge_scores = None
+    if kind == "edge scores":
+        edge_scores = rng.normal(0, 1, (n_tokens, N_LABELS, N_LABELS))
+    features = patterns, fired, allowed, tuple(configurations)
+    return Case(scores, trans, LENGTHS, *features, edge_scores)
 
 
 def said(kind: str) -> dict[str, Any]:
@@ -68,9 +55,8 @@ def said(kind: str) -> dict[str, Any]:
     rng = np.random.default_rng(1)
     d_nodes = rng.normal(0, 1, potentials.scores.shape)
     tokens = np.repeat(np.arange(1, len(d_nodes)), N_LABELS)
-    arcs = LabelPairs(
-        tokens, np.arange(len(tokens)) % N_LABELS, (np.arange(len(tokens)) // 3) % N_LABELS
-    )
+    n = np.arange(len(tokens))
+    arcs = LabelPairs(tokens, n % N_LABELS, n // 3 % N_LABELS)
     inside = ~np.isin(tokens, np.cumsum(LENGTHS))
     arcs = LabelPairs(*(each[inside] for each in arcs))
     gradient = p.backprop(d_nodes, arcs, np.cos(np.arange(inside.sum())))
@@ -99,19 +85,9 @@ def said(kind: str) -> dict[str, Any]:
 
 
 def _of(gradient: Any) -> dict[str, Any]:
-    parts = (
-        "scores",
-        "trans",
-        "node_weights",
-        "fired_weights",
-        "configuration_weights",
-        "edge_scores",
-    )
-    return {
-        name: _digits(getattr(gradient, name))
-        for name in parts
-        if getattr(gradient, name) is not None
-    }
+    parts = "scores trans node_weights fired_weights configuration_weights edge_scores".split()
+    arrays = {name: getattr(gradient, name) for name in parts}
+    return {name: _digits(array) for name, array in arrays.items() if array is not None}
 
 
 def _string(labels: Any) -> str:

@@ -16,6 +16,8 @@ from thinc.api import Config
 from spacy_hoseq.pipelines import embedded_path
 from spacy_hoseq.recipes import recipe
 
+from ..builders import misc
+
 ROOT = Path(__file__).parents[2]
 UPDATES = 20
 BATCH = 3  # sentences of an update
@@ -43,48 +45,25 @@ FORMER_TEMPLATES = [
     "suffix3[-1]+suffix3[0]", "suffix3[0]+suffix3[1]", "shape[-1..1]", "short_shape[0]", "char_classes[0]",
     "has_digit[0]", "has_hyphen[0]", "has_upper[0]",
 ]  # fmt: skip
+BIDIRECTIONAL = "components.hoseq_bidirectional_tagger"
+JOINT = {f"{each}.save_marginals": True for each in (TAGGER, CHUNKER)}
+JOINT[f"{CHUNKER}.model.emissions.second.upstream.grad_factor"] = 1.0
+ENTITIES = {f"{CHUNKER}.save_marginals": True}
+ENTITIES[f"{CHUNKER}.model.emissions.templates"] = misc("templates", name="entities")
+MORPHS = {f"{MORPHOLOGIZER}.save_marginals": True}
+MORPHS[f"{MORPHOLOGIZER}.model.emissions.templates"] = FORMER_TEMPLATES
 SYSTEMS = {
     "tagger": System("tagger", {f"{TAGGER}.save_marginals": True}),
     "higher-order": System("higher-order", {f"{TAGGER}.save_marginals": True}),
     "crf": System("crf", {}),
-    "bidirectional": System(
-        "bidirectional", {"components.hoseq_bidirectional_tagger.save_decisions": True}
-    ),
+    "bidirectional": System("bidirectional", {f"{BIDIRECTIONAL}.save_decisions": True}),
     "chunker": System("chunker", {f"{CHUNKER}.save_marginals": True}, ("tag",)),
-    "joint": System(
-        "pipeline",
-        {
-            f"{TAGGER}.save_marginals": True,
-            f"{CHUNKER}.save_marginals": True,
-            f"{CHUNKER}.model.emissions.second.upstream.grad_factor": 1.0,
-        },
-    ),
-    "entities": System(
-        "entities",
-        {
-            f"{CHUNKER}.save_marginals": True,
-            f"{CHUNKER}.model.emissions.templates": {
-                "@misc": "spacy_hoseq.templates.v1",
-                "name": "entities",
-            },
-        },
-    ),
-    "morphologizer": System(
-        "morphologizer",
-        {
-            f"{MORPHOLOGIZER}.save_marginals": True,
-            f"{MORPHOLOGIZER}.model.emissions.templates": FORMER_TEMPLATES,
-        },
-    ),
+    "joint": System("pipeline", JOINT),
+    "entities": System("entities", ENTITIES),
+    "morphologizer": System("morphologizer", MORPHS),
 }
-STRATEGIES = (
-    "easiest_first",
-    "easiest_last",
-    "left_to_right",
-    "right_to_left",
-    "dependency_network",
-    "full_bidirectional",
-)
+STRATEGIES = "easiest_first easiest_last left_to_right right_to_left dependency_network".split()
+STRATEGIES += ["full_bidirectional"]
 EMBEDDED = {"en_hoseq_sm": ("en", " "), "zh_hoseq_sm": ("zh", "")}
 
 
@@ -104,9 +83,7 @@ def _read(path: Path, limit: int) -> Iterator[Sentence]:
     for block in path.read_text("utf8").strip().split("\n\n")[:limit]:
         rows = [line.split() for line in block.splitlines() if not line.startswith("#")]
         if path.suffix == ".conll":
-            yield Sentence(
-                [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
-            )
+            yield Sentence(*([row[column] for row in rows] for column in range(3)))
         else:
             yield Sentence([row[1] for row in rows], [row[4] for row in rows], ["O"] * len(rows))
 
@@ -144,9 +121,8 @@ def training() -> list[Sentence]:
 
 def short_training() -> list[Sentence]:
     """For the models whose files are kept: as small as they can be."""
-    return sorted(sentences("en", "train", 200), key=lambda sentence: abs(len(sentence.words) - 9))[
-        :3
-    ]
+    made = sentences("en", "train", 200)
+    return sorted(made, key=lambda sentence: abs(len(sentence.words) - 9))[:3]
 
 
 def trained(
@@ -167,9 +143,8 @@ def trained(
 
 
 def _examples(nlp: Language, system: System, corpus: list[Sentence]) -> list[Example]:
-    return [
-        Example(given_doc(nlp, system, sentence), gold_doc(nlp, sentence)) for sentence in corpus
-    ]
+    docs = [(given_doc(nlp, system, each), gold_doc(nlp, each)) for each in corpus]
+    return [Example(*pair) for pair in docs]
 
 
 def labelled(nlp: Language, system: System | None, batch_size: int) -> list[dict[str, Any]]:
@@ -205,10 +180,8 @@ def _of_probabilities(found: dict[str, Any]) -> dict[str, Any]:
     """Of (n, L): a weighted sum for each token, in which no label weighs nothing. Of decisions (n,): as they are."""
     probabilities = np.asarray(found["probabilities"], np.float64)
     if probabilities.ndim == 1:
-        return {
-            "order": [int(place) for place in found["order"]],
-            "probabilities": _digits(probabilities),
-        }
+        order = [int(place) for place in found["order"]]
+        return {"order": order, "probabilities": _digits(probabilities)}
     weights = np.cos(np.arange(1, probabilities.shape[1] + 1))
     return {"labels": len(found["labels"]), "probabilities": _digits(probabilities @ weights)}
 

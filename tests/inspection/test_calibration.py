@@ -12,6 +12,7 @@ from spacy_hoseq.inspection import Reading, calibrate, quality, reliability
 from spacy_hoseq.inspection.calibration import annotated_before, calibratable, calibrate_in_training
 from spacy_hoseq.layers.weights import weights_in
 
+from ..builders import learn
 from ..components import chunker_helpers
 from ..components.helpers import ADAGRAD, FREQUENT, tagger_model
 from ..repository import hoseq
@@ -29,10 +30,8 @@ def examples(nlp, n, seed):
     found = []
     for _ in range(n):
         words = rng.choice(WORDS, 6).tolist()
-        tags = [
-            TAGS[WORDS.index(word) % 3] if rng.random() < 0.7 else str(rng.choice(TAGS))
-            for word in words
-        ]
+        likely = [TAGS[WORDS.index(word) % 3] for word in words]
+        tags = [tag if rng.random() < 0.7 else str(rng.choice(TAGS)) for tag in likely]
         found.append(Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, tags=tags)))
     return found
 
@@ -42,9 +41,7 @@ def tagger(n_updates=6, **settings):
     nlp = spacy.blank("xx")
     nlp.add_pipe("hoseq_tagger", config={"objective": "max_margin", **settings})
     train = examples(nlp, 40, 0)
-    optimizer = nlp.initialize(lambda: train)
-    for _ in range(n_updates):
-        nlp.update(train, sgd=optimizer)
+    learn(nlp, train, n_updates)
     return nlp, train
 
 
@@ -108,9 +105,8 @@ def test_figures_are_of_text_that_was_not_used(trained):
         losses.append(loss_of(trained, dev[1 - i :: 2]))
         trained.get_pipe("hoseq_tagger").from_bytes(saved)
     bare = [Example(eg.predicted.copy(), eg.predicted.copy()) for eg in dev]
-    found = calibrate(trained, [eg for pair in zip(dev, bare, strict=True) for eg in pair])[
-        "hoseq_tagger"
-    ]
+    both = [eg for pair in zip(dev, bare, strict=True) for eg in pair]
+    found = calibrate(trained, both)["hoseq_tagger"]
     assert found.after.log_loss == pytest.approx(np.mean(losses), rel=1e-3) and found.after.n == 180
 
 
@@ -124,10 +120,8 @@ def test_of_chunkers_and_of_those_that_others_listen_to():
     assert list(found) == ["hoseq_chunker"] and found["hoseq_chunker"].temperature != 1
     assert chunker_helpers.through(nlp)[0] == before
     assert nlp.get_pipe("hoseq_tagger").to_bytes() == tagger
-    assert calibratable(chunker_helpers.blank("tags", tagger={})) == [
-        "hoseq_tagger",
-        "hoseq_chunker",
-    ]
+    nlp = chunker_helpers.blank("tags", tagger={})
+    assert calibratable(nlp) == ["hoseq_tagger", "hoseq_chunker"]
 
 
 def test_messages(trained):
@@ -242,9 +236,8 @@ def test_what_stays_as_it_is(tmp_path, settings, has_gold, frozen):
     nlp, _ = tagger(**settings)
     pipe, dev = nlp.get_pipe("hoseq_tagger"), examples(nlp, 5, 1)
     before = pipe.to_bytes(exclude=["vocab"])
-    calibrate_in_training()(
-        with_dev(nlp, [eg.reference if has_gold else eg.predicted for eg in dev], tmp_path, frozen)
-    )
+    docs = [eg.reference if has_gold else eg.predicted for eg in dev]
+    calibrate_in_training()(with_dev(nlp, docs, tmp_path, frozen))
     assert pipe.to_bytes(exclude=["vocab"]) == before and not pipe.is_calibrated
 
 
@@ -260,9 +253,7 @@ def test_threshold_of_entities_is_written_to_the_config(tmp_path, fitted, caplog
     for i, doc in enumerate(references):
         doc.set_ents([Span(doc, 2, 3, "PER")] if i % 5 < 2 else [], default="outside")
     train = [Example(nlp.make_doc(doc.text), doc) for doc in references]
-    nlp.initialize(lambda: train)
-    for _ in range(100):
-        nlp.update(train)
+    learn(nlp, train, 100)
     caplog.set_level("INFO", "spacy")
     calibrate_in_training(span_thresholds=fitted)(with_dev(nlp, references, tmp_path))
     nlp.to_disk(tmp_path / "saved")

@@ -16,9 +16,9 @@ from spacy_hoseq.inspection import (
     span_certainties,
 )
 
+from ..builders import doc_of, learn, tagger_of
 from ..components import bidirectional_helpers, helpers
 from ..components.chunker_helpers import Enumerated, chunker_of, random_chunker
-from ..components.helpers import doc_of, tagger_of
 from .texts import entropy, entropy_of, probabilities, table_of
 
 TEXTS = ["the old cat", "dogs run home .", "runs"]
@@ -30,8 +30,7 @@ CHUNKED = "the old dog runs"
 )
 def nlp(request):
     nlp = helpers.blank(request.param)
-    optimizer = nlp.initialize(lambda: helpers.examples_of(nlp))
-    helpers.train(nlp, 3, optimizer=optimizer)
+    helpers.train(nlp, 3, optimizer=nlp.initialize(lambda: helpers.examples_of(nlp)))
     return nlp
 
 
@@ -79,10 +78,8 @@ def test_margins_of_labels_that_do_not_depend_on_each_other():
     doc = doc_of(nlp, "the cat runs home")
     (found,) = certainties(tagger_of(nlp), [doc])
     table = table_of(tagger_of(nlp), doc)
-    others = [
-        table.scores[table.labellings[:, t] != label].max()
-        for t, label in enumerate(table.best_labels)
-    ]
+    best = enumerate(table.best_labels)
+    others = [table.scores[table.labellings[:, t] != label].max() for t, label in best]
     assert found.margins == pytest.approx(table.best - np.array(others))
     assert found.margins[1] == np.inf
 
@@ -100,10 +97,7 @@ def test_component_that_finds_sentences(templates):
     words, tags = "a b . c d . e".split(), "D N P D N P D".split()
     starts = [True, False, False, True, False, False, True]
     gold = Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts)
-    examples = [Example(Doc(nlp.vocab, words=words, tags=tags), gold)]
-    nlp.initialize(lambda: examples)
-    for _ in range(5):
-        nlp.update(examples)
+    learn(nlp, [Example(Doc(nlp.vocab, words=words, tags=tags), gold)], 5)
     doc = pipe(Doc(nlp.vocab, words=words, tags=tags))
     marginals = doc._.hoseq_marginals["hoseq_tagger"]["probabilities"]
     (found,) = certainties(pipe, [doc])
@@ -179,13 +173,10 @@ def test_every_span_against_all_chunkings(model, settings):
         i, j, label = span.start, span.end, span.label_
         expected = np.zeros(5)
         for p, chunks in zip(every.p, every.chunkings, strict=True):
-            meanings = [
-                (i, j, label) in chunks,
-                any(chunk[:2] == (i, j) for chunk in chunks),
-                any(first < j and i < end for first, end, _ in chunks),
-                any(chunk[0] == i for chunk in chunks),
-                any(chunk[1] == j for chunk in chunks),
-            ]
+            kinds = [(i, j, label) in chunks, any(chunk[:2] == (i, j) for chunk in chunks)]
+            crosses = any(first < j and i < end for first, end, _ in chunks)
+            meanings = [*kinds, crosses, any(chunk[0] == i for chunk in chunks)]
+            meanings.append(any(chunk[1] == j for chunk in chunks))
             expected += p * np.array(meanings)
         assert found[:5] == pytest.approx(expected, abs=1e-7), (i, j, label)
         _, which = np.unique(every.labels[:, i:j], axis=0, return_inverse=True)
@@ -197,11 +188,8 @@ def test_spans_of_several_docs_with_white_space():
     nlp = random_chunker("words", seed=2)
     spaced = Doc(nlp.vocab, words=["the", "\n", "dog", "runs"])
     plain = Doc(nlp.vocab, words=["the", "dog", "runs"])
-    spans = [
-        Span(doc_of(nlp, CHUNKED), 0, 2, "NP"),
-        Span(spaced, 0, 3, "NP"),
-        Span(plain, 0, 2, "NP"),
-    ]
+    plain_spans = Span(doc_of(nlp, CHUNKED), 0, 2, "NP"), Span(plain, 0, 2, "NP")
+    spans = [plain_spans[0], Span(spaced, 0, 3, "NP"), plain_spans[1]]
     found = span_certainties(chunker_of(nlp), spans)
     assert found[1] == pytest.approx(found[2]) and found[0] != pytest.approx(found[1])
     message = r"\[HS141\] Token 1 is not a word of this text: .*\(4 tokens"
@@ -235,10 +223,8 @@ def test_spans_across_sentences():
     doc.spans["chunks"] = [across, within]
     list(how_sure(nlp, [doc]))
     assert across._.hoseq_certainty == {} and list(within._.hoseq_certainty) == ["hoseq_chunker"]
-    assert [
-        (account.first, account.end)
-        for account in explanations(chunker_of(nlp), doc, reasons=False)
-    ] == [(3, 4)]
+    accounts = explanations(chunker_of(nlp), doc, reasons=False)
+    assert [(account.first, account.end) for account in accounts] == [(3, 4)]
 
 
 def test_entropy_of_a_long_span_with_patterns():

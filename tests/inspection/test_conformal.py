@@ -15,8 +15,8 @@ from spacy_hoseq.inspection import (
 )
 from spacy_hoseq.inspection.conformal import oddness, threshold
 
+from ..builders import doc_of, learn, tagger_of
 from ..components import chunker_helpers
-from ..components.helpers import doc_of, tagger_of
 from . import test_calibration
 from .texts import table_of
 
@@ -25,11 +25,7 @@ from .texts import table_of
 def nlp():
     nlp = spacy.blank("xx")
     nlp.add_pipe("hoseq_tagger", config={"objective": "log_likelihood"})
-    train = test_calibration.examples(nlp, 40, 0)
-    nlp.initialize(lambda: train)
-    for _ in range(4):
-        nlp.update(train)
-    return nlp
+    return learn(nlp, test_calibration.examples(nlp, 40, 0), 4)
 
 
 class Kept:

@@ -20,8 +20,8 @@ from spacy_hoseq.inspection.explanation import annotated, as_data, decisions, ex
 from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.reporting.text import explanation_text, render
 
+from ..builders import doc_of, spans_of, tagger_of
 from ..components import bidirectional_helpers, chunker_helpers, helpers
-from ..components.helpers import doc_of, tagger_of
 from ..reporting.unpacked import unpacked
 from ..repository import hoseq
 from .texts import table_of
@@ -33,8 +33,7 @@ LONGER = "the old dog sees a cat ."
 @pytest.fixture(scope="module", params=["max_margin", "likelihood of patterns", "all patterns"])
 def nlp(request):
     nlp = helpers.blank(request.param)
-    optimizer = nlp.initialize(lambda: helpers.examples_of(nlp))
-    helpers.train(nlp, 4, optimizer=optimizer)
+    helpers.train(nlp, 4, optimizer=nlp.initialize(lambda: helpers.examples_of(nlp)))
     return nlp
 
 
@@ -80,9 +79,8 @@ def test_sum_of_reasons_is_the_difference(nlp, t):
         assert sum(term.value for term in found.terms) == pytest.approx(expected, abs=1e-4)
         p = table.marginals[t]
         assert (found.p, found.p_against) == pytest.approx((p[label], p[other]))
-        rows = [
-            [pipe.labels.index(name) for name in names] for names in (found.labels, found.others)
-        ]
+        index = pipe.labels.index
+        rows = [list(map(index, names)) for names in (found.labels, found.others)]
         scores = [table.scores[(table.labellings == row).all(axis=1)][0] for row in rows]
         assert scores == pytest.approx([table.best, table.best - expected], abs=1e-5)
         assert rows[1][t] == other
@@ -97,12 +95,10 @@ def test_names_of_features(nlp):
     """Each template with what stands at its place; the weights are those of the table."""
     reading = Reading(tagger_of(nlp), [doc_of(nlp, TEXT)])
     found = [f for word in range(4) for f in reading.features(word)]
-    assert {"lower[0] = cat", "lower[-1] = the", "suffix2[0] = at", "bias"} >= {
-        f.name for f in found if f.word == 1
-    }
-    assert {f.name for f in found if f.word == 0 and f.name.startswith("lower[-1]")} <= {
-        "lower[-1] = <s>"
-    }
+    names = {f.name for f in found if f.word == 1}
+    assert names <= {"lower[0] = cat", "lower[-1] = the", "suffix2[0] = at", "bias"}
+    names = {f.name for f in found if f.word == 0 and f.name.startswith("lower[-1]")}
+    assert names <= {"lower[-1] = <s>"}
     assert {f.looks_at for f in found if f.name == "lower[-1] = the"} == {(0,)}
     totals = np.array([sum(f.weights for f in found if f.word == t) for t in range(4)])
     assert totals == pytest.approx(reading.potentials.scores, abs=1e-5)
@@ -228,9 +224,8 @@ def test_decisions_of_a_bidirectional_tagger(of_chunks):
         assert differs == [t] and (found.labels[t], found.others[t]) == (found.label, found.against)
     assert any("is labelled" in name for name in names) and 'is "dog"' in names
     (doc,) = how_sure(nlp, [pipe(doc)])
-    assert all(
-        token._.hoseq_certainty[pipe.name].label == expected["labels"][token.i] for token in doc
-    )
+    labels = [token._.hoseq_certainty[pipe.name].label for token in doc]
+    assert labels == [expected["labels"][token.i] for token in doc]
     assert all(span._.hoseq_certainty == {} for group in doc.spans.values() for span in group)
 
 
@@ -239,9 +234,7 @@ def test_all_words_and_chunks_of_a_text(both, doc):
     words, chunks = list(explanations(tagger, doc)), list(explanations(chunker, doc))
     spans = list(doc.spans["chunks"])
     assert [(one.first, one.label) for one in words] == [(token.i, token.tag_) for token in doc]
-    assert [(a.first, a.end, a.label) for a in chunks] == [
-        (s.start, s.end, s.label_) for s in spans
-    ] and spans
+    assert [(a.first, a.end, a.label) for a in chunks] == spans_of(spans) and spans
     assert words == [explain(tagger, doc, t.i) for t in doc]
     assert chunks == [explain_span(chunker, span) for span in spans]
     assert explain(chunker, doc, 1).label == "I-NP"
@@ -322,10 +315,8 @@ def test_said_in_words(both, doc):
 
 
 def test_words_stay_words_on_the_page(both):
-    doc = both(
-        Doc(both.vocab, words=["</script><script>alert(1)</script>", "<b>", "&amp;", "\n", "cat"])
-    )
-    page = render(doc, both, title="<Text>").html
+    words = ["</script><script>alert(1)</script>", "<b>", "&amp;", "\n", "cat"]
+    page = render(both(Doc(both.vocab, words=words)), both, title="<Text>").html
     assert page.count("<script") == 2 and "<b>" not in page
     assert "&lt;b&gt;" in page and "&amp;amp;" in page and "<title>&lt;Text&gt;</title>" in page
     assert unpacked(page)[0]["reasons"][0]["text"] == "</script><script>alert(1)</script>"

@@ -28,10 +28,8 @@ from ..strategies import KINDS_OF_CASES as KINDS
 
 WRONG = [("she runs home .", "N N R ."), *helpers.CORPUS[:4], ("the <script> runs .", "D N V R")]
 NUMBERS = [5, 1, 2, 3, 4, 0]  # of these in the corpus
-MERGED = [
-    ("the old dog sees a cat .", "D A N V D N .", [(0, 3, "NP"), (3, 6, "NP")]),
-    *chunker_helpers.CORPUS[1:3],
-]
+FIRST = ("the old dog sees a cat .", "D A N V D N .", [(0, 3, "NP"), (3, 6, "NP")])
+MERGED = [FIRST, *chunker_helpers.CORPUS[1:3]]
 
 
 def annotated(data, case):
@@ -103,8 +101,7 @@ def test_units_of_a_chunker_are_chunks_and_tokens_outside():
 
 def test_every_component_is_judged_on_what_those_before_it_write():
     nlp = chunker_helpers.ready("marginals")
-    examples = chunker_helpers.examples_of(nlp)
-    of_tagger, found = judged(nlp, examples)
+    of_tagger, found = judged(nlp, chunker_helpers.examples_of(nlp))
     names = [one.reading.pipe.name for one in (of_tagger, found)]
     assert names == [chunker_helpers.TAGGER, chunker_helpers.NAME]
     _, scores = chunker_helpers.through(nlp)

@@ -33,7 +33,7 @@ def test_the_same_texts_are_in_the_same_part():
 
 
 @pytest.mark.parametrize(
-    "reader", [{"@readers": "mine.v1"}, {"@readers": "spacy.Corpus.v1", "path": "all.spacy"}]
+    "reader", [{"@readers": "mine.v1"}, {"@readers": "spacy.Corpus.v1", "path": "a"}]
 )
 def test_a_corpus_that_would_read_something_else_is_refused(reader, tmp_path):
     config = config_of("crf")

@@ -15,7 +15,6 @@ def test_names_end_with_the_sentence():
     (before,), (after,) = (parse_templates([f"lower[{offset}]"])[0].parts for offset in (-1, 1))
     assert [names.value(before, word) for word in range(4)] == ["<s>", "a", "<s>", "<s>"]
     assert [names.value(after, word) for word in range(4)] == ["cat", "</s>", "</s>", "</s>"]
-    looks_at = [
-        names.named(TemplateFeature([before], word, np.zeros(3))).looks_at for word in (1, 2)
-    ]
+    features = [TemplateFeature([before], word, np.zeros(3)) for word in (1, 2)]
+    looks_at = [names.named(feature).looks_at for feature in features]
     assert looks_at == [(0,), ()]

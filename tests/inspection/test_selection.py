@@ -34,8 +34,7 @@ def test_doubts_are_the_enumerated_ones():
     (doubts,) = doubts_of(nlp, [helpers.doc_of(nlp, TEXT)])
     assert doubts.entropy == pytest.approx(value, abs=1e-6)
     assert doubts.shares.sum() == pytest.approx(value)
-    best = scored[0].labels
-    has_best = np.array([y.labels for y in scored]) == best
+    has_best = np.array([y.labels for y in scored]) == scored[0].labels
     assert doubts.doubtful == pytest.approx(1 - p @ has_best, abs=1e-6)
     entropies = []  # of single labels: shares are in proportion to them
     for t in range(4):
@@ -72,9 +71,8 @@ def coverage(doubts, chosen):
 @pytest.mark.parametrize("seed", range(8))
 def test_each_text_has_the_largest_gain(seed):
     rng = np.random.default_rng(seed)
-    doubts = [
-        of(rng.integers(0, 6, size), rng.random(size)) for size in rng.integers(1, 6, 9).tolist()
-    ]
+    sizes = rng.integers(1, 6, 9).tolist()
+    doubts = [of(rng.integers(0, 6, size), rng.random(size)) for size in sizes]
     chosen = select(doubts, 5)
     for i in range(1, 6):
         rest = [j for j in range(9) if j not in chosen[: i - 1]]

@@ -11,16 +11,16 @@ from spacy_hoseq.features.keys import mix
 from spacy_hoseq.inspection.weights import NAMES_FILE, inspected, names_in
 from spacy_hoseq.reporting.inspection import inspection_page, inspection_text
 
+from ..builders import doc_of, tagger_of
 from ..components import bidirectional_helpers, chunker_helpers, helpers
-from ..components.helpers import CORPUS, doc_of, tagger_of
+from ..components.helpers import CORPUS
 from ..repository import hoseq
 
 
 @pytest.fixture(scope="module")
 def nlp():
     nlp = helpers.blank("all patterns")
-    optimizer = nlp.initialize(lambda: helpers.examples_of(nlp))
-    helpers.train(nlp, 5, optimizer=optimizer)
+    helpers.train(nlp, 5, optimizer=nlp.initialize(lambda: helpers.examples_of(nlp)))
     return nlp
 
 
@@ -64,9 +64,8 @@ def test_labels_transitions_patterns_and_sizes(nlp, docs):
     for pattern in found["patterns"]:
         n = len(pattern["labels"])
         runs = [doc[i : i + n] for doc in docs for i in range(len(doc) - n + 1)]
-        labelled = [
-            [t.text for t in run] for run in runs if [t.tag_ for t in run] == pattern["labels"]
-        ]
+        matched = [run for run in runs if [token.tag_ for token in run] == pattern["labels"]]
+        labelled = [[token.text for token in run] for run in matched]
         assert pattern["example"].split() == next(iter(labelled), [])
     shims = [shim for node in pipe.model.walk() for shim in node.shims]
     assert sum(found["sizes"].values()) == sum(len(shim.to_bytes()) for shim in shims)

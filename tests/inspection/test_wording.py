@@ -6,12 +6,7 @@ from spacy.lookups import Lookups
 from spacy.vocab import Vocab
 
 from spacy_hoseq.features.word_classes import word_classes
-from spacy_hoseq.inspection.wording import (
-    chunks_in_words,
-    lemma_in_words,
-    transition,
-    wording_of,
-)
+from spacy_hoseq.inspection.wording import chunks_in_words, lemma_in_words, transition, wording_of
 
 LABELS = ("NN", "DT", "VBZ")
 

@@ -18,20 +18,12 @@ def table_of(pipe, doc):
         nodes = range(trie.n_labels, len(trie))
         patterns = [(trie.string(node), float(weights.node_weights[node])) for node in nodes]
     if fired is not None:
-        entries = zip(
-            fired.tokens.tolist(), fired.nodes.tolist(), fired.weights.tolist(), strict=True
-        )
-        at_positions = [
-            (token, weights.trie.string(node), weight) for token, node, weight in entries
-        ]
-    case = Case(
-        potentials.scores,
-        potentials.trans,
-        potentials.lengths,
-        tuple(patterns),
-        tuple(at_positions),
-        allowed=potentials.allowed,
-    )
+        columns = fired.tokens.tolist(), fired.nodes.tolist(), fired.weights.tolist()
+        entries = zip(*columns, strict=True)
+        string = weights.trie.string
+        at_positions = [(token, string(node), weight) for token, node, weight in entries]
+    p, features = potentials, (tuple(patterns), tuple(at_positions))
+    case = Case(p.scores, p.trans, p.lengths, *features, allowed=p.allowed)
     return oracle.joint_table(case)
 
 

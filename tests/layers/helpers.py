@@ -61,11 +61,8 @@ def randomize(model, seed=0):
     for node in model.walk():
         for shim in node.shims:
             for name, old in list(shim.parameters.items()):
-                values = (
-                    rng.uniform(0.1, 1, old.values.shape)
-                    if old.nonnegative
-                    else rng.normal(size=old.values.shape)
-                )
+                shape = old.values.shape
+                values = rng.uniform(0.1, 1, shape) if old.nonnegative else rng.normal(size=shape)
                 if name == "table":
                     values[-1] = 0  # the row of "no feature"
                 values = values.astype(np.float16).astype(old.values.dtype)
@@ -76,17 +73,14 @@ def randomize(model, seed=0):
 def applied_gradients(model):
     """What `finish_update` makes of the gradients, by layer and weight array, in units of the gradient."""
     shims = [shim for node in model.walk() for shim in node.shims]
-    before = {
-        (shim.name, name): p.values.copy() for shim in shims for name, p in shim.parameters.items()
-    }
+    before = {}
+    for shim in shims:
+        before |= {(shim.name, name): p.values.copy() for name, p in shim.parameters.items()}
     for shim in shims:
         shim.configure(Additive(RATE, average=False), seed=0)
     model.finish_update(lambda *args: (args[1], args[2]))
-    return {
-        (shim.name, name): (before[shim.name, name] - p.values) / RATE
-        for shim in shims
-        for name, p in shim.parameters.items()
-    }
+    after = {(s.name, name): p.values for s in shims for name, p in s.parameters.items()}
+    return {key: (before[key] - values) / RATE for key, values in after.items()}
 
 
 def raw(model, name):

@@ -23,26 +23,12 @@ OFFSETS = {1: (-1, 1), 2: (-2, -1, 1, 2)}
 LABELS = ("A", "B", "C")
 L = len(LABELS)
 WORDS = ("cat", "Dog", "dog", "a", "I", "sees", "Bees")
-TEMPLATES = [
-    "bias",
-    "orth[-1..0]",
-    "suffix2[0]+has_upper[0]",
-    "label[-1]",
-    "label[1]",
-    "label[-2]+label[-1]",
-    "label[-1]+label[1]",
-    "label[2]",
-    "label[-2]+label[-1]+label[1]+label[2]",
-    "label[-1]+orth[0]",
-    "orth[0]+label[1]+suffix2[-1]",
-    "label[1]+orth[0]",
-    "label[2]+has_upper[0]",
-]
-ATTRIBUTES = {
-    "orth": lambda word: word,
-    "suffix2": lambda word: word[-2:] if len(word) >= 2 else None,
-    "has_upper": lambda word: True if word != word.lower() else None,
-}
+TEMPLATES = "bias orth[-1..0] suffix2[0]+has_upper[0] label[-1] label[1] label[-2]+label[-1]"
+TEMPLATES += " label[-1]+label[1] label[2] label[-2]+label[-1]+label[1]+label[2] label[-1]+orth[0]"
+TEMPLATES += " orth[0]+label[1]+suffix2[-1] label[1]+orth[0] label[2]+has_upper[0]"
+TEMPLATES = TEMPLATES.split()
+ATTRIBUTES = {"orth": lambda word: word, "has_upper": lambda word: word != word.lower() or None}
+ATTRIBUTES["suffix2"] = lambda word: word[-2:] if len(word) >= 2 else None
 
 
 def plain_templates(templates, order):
@@ -68,9 +54,9 @@ def word_value(words, at, name):
 
 def feature(template, words, i, labels):
     """(template, values), or None if it does not fire. labels: by offset, those that are known."""
-    values = [
-        labels.get(o) if name == "label" else word_value(words, i + o, name) for name, o in template
-    ]
+    values = []
+    for name, o in template:
+        values.append(labels.get(o) if name == "label" else word_value(words, i + o, name))
     return None if None in values else (tuple(template), tuple(values))
 
 
@@ -79,13 +65,8 @@ def random_docs(rng, n_docs=6, n_words=5):
     docs = [Doc(VOCAB)]
     for length in rng.integers(1, 9, n_docs).tolist():
         starts = [i == 0 or rng.random() < 0.25 for i in range(length)]
-        docs.append(
-            Doc(
-                VOCAB,
-                words=[WORDS[w] for w in rng.integers(0, n_words, length)],
-                sent_starts=starts,
-            )
-        )
+        chosen = [WORDS[w] for w in rng.integers(0, n_words, length)]
+        docs.append(Doc(VOCAB, words=chosen, sent_starts=starts))
     return docs
 
 
@@ -97,14 +78,11 @@ class Text:
         self.places, tokens = [], [token for doc in docs for token in doc]
         starts = [i for i, token in enumerate(tokens) if token.i == 0 or token.is_sent_start]
         for start, stop in zip(starts, [*starts[1:], len(tokens)], strict=True):
-            words, labels = (
-                [token.text for token in tokens[start:stop]],
-                self.gold[start:stop].tolist(),
-            )
+            words = [token.text for token in tokens[start:stop]]
+            labels = self.gold[start:stop].tolist()
             self.places += [(words, labels, i) for i in range(stop - start)]
-        self.contexts = np.array(
-            [[self._neighbour(*p, o) for o in OFFSETS[order]] for p in self.places], np.intp
-        )
+        contexts = [[self._neighbour(*place, o) for o in OFFSETS[order]] for place in self.places]
+        self.contexts = np.array(contexts, np.intp)
 
     def _neighbour(self, words, gold, i, offset):
         at = i + offset
@@ -112,11 +90,8 @@ class Text:
 
     def labels_around(self, n):
         """Known gold labels by offset."""
-        return {
-            o: y
-            for o, y in zip(OFFSETS[self.order], self.contexts[n].tolist(), strict=True)
-            if y >= 0
-        }
+        pairs = zip(OFFSETS[self.order], self.contexts[n].tolist(), strict=True)
+        return {offset: y for offset, y in pairs if y >= 0}
 
 
 class Problem:
@@ -148,10 +123,7 @@ class Problem:
 
     def batch_of(self, text):
         rows = self.features.training_rows(text.docs, text.contexts, self.shim.known)
-        known = [
-            sum(1 << s for s, y in enumerate(context) if y >= 0)
-            for context in text.contexts.tolist()
-        ]
+        known = [sum(1 << s for s, y in enumerate(row) if y >= 0) for row in text.contexts.tolist()]
         return TrainingBatch(rows, text.gold, np.array(known, np.intp))
 
     def rows_by_feature(self):
@@ -180,10 +152,8 @@ class Problem:
         self, visible, W=None, *, learn_rate=0.1, width=0.0, seed=0, n_tokens=None, sure=SURE
     ):
         settings = {"learn_rate": learn_rate, "width": width, "n_tokens": n_tokens or self.n_tokens}
-        weights, start = (
-            InequalityWeights(len(self.groups) + 1, L, **settings),
-            self.packed(W or {}),
-        )
+        weights = InequalityWeights(len(self.groups) + 1, L, **settings)
+        start = self.packed(W or {})
         weights.resume(start.rows, start.values)
         rng = np.random.default_rng([seed, visible])
         return LocalClassifier(visible, self.features.seen_by[visible], weights, rng, sure)
@@ -197,10 +167,8 @@ class Problem:
     def unpacked(self, used):
         """Weights by feature."""
         names = {row: name for name, row in self.row_of.items()}
-        return {
-            names[r]: v.astype(np.float64)
-            for r, v in zip(used.rows.tolist(), used.values, strict=True)
-        }
+        pairs = zip(used.rows.tolist(), used.values, strict=True)
+        return {names[row]: values.astype(np.float64) for row, values in pairs}
 
     def of(self, visible):
         return [name for name, row in self.row_of.items() if row in set(self.own(visible).tolist())]
@@ -223,11 +191,8 @@ class Problem:
         """Tokens whose gold label is known, and those that the classifier sees."""
         text = text or self.text
         needed = self.sees(visible)
-        return [
-            n
-            for n in range(len(text.gold))
-            if text.gold[n] >= 0 and needed <= set(text.labels_around(n))
-        ]
+        known = np.flatnonzero(text.gold >= 0).tolist()
+        return [n for n in known if needed <= set(text.labels_around(n))]
 
     def loss(self, W, visible, text=None):
         return self.loss_and_gradient(W, visible, text)[0]

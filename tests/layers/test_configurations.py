@@ -79,12 +79,8 @@ def tagger(source, seed=0, **settings):
 
 
 def docs_of():
-    return [
-        doc_of("x y z x"),
-        doc_of("y z"),
-        Doc(VOCAB),
-        doc_of("x z x y x z", sent_starts=[1, 0, 0, 0, 1, 0]),
-    ]
+    longest = doc_of("x z x y x z", sent_starts=[1, 0, 0, 0, 1, 0])
+    return [doc_of("x y z x"), doc_of("y z"), Doc(VOCAB), longest]
 
 
 def rule_features(first_weight):
@@ -94,13 +90,10 @@ def rule_features(first_weight):
         variables = [d for d in dict.fromkeys(map(str, descriptions)) if d[0] == "?"]
         for n, values in enumerate(itertools.product(LABELS, repeat=len(variables))):
             value_of = dict(zip(variables, values, strict=True))
-            slots = [
-                LABELS if d == "*" else [value_of.get(d, d)] if isinstance(d, str) else d
-                for d in descriptions
-            ]
-            features.append(
-                (weight + (0 if tied else n), groups, any("OP" in token for token in tokens), slots)
-            )
+            known = [value_of.get(d, d) if isinstance(d, str) else d for d in descriptions]
+            slots = [LABELS if d == "*" else [d] if isinstance(d, str) else d for d in known]
+            only_longest = any("OP" in token for token in tokens)
+            features.append((weight + (0 if tied else n), groups, only_longest, slots))
         weight += 1 if tied else L ** len(variables)
     return features
 
@@ -111,35 +104,24 @@ def earned(source, weights, text, labels):
     if source == "all":
         patterns = FrequentTransitions(2, 1).define(LABELS, GOLD).patterns
         windows = ["".join(labels[i : i + 3]) for i in range(len(labels) - 2)]
-        total += sum(
-            weights[i] * windows.count("".join(LABELS[y] for y in p))
-            for i, p in enumerate(patterns)
-        )
+        names = ["".join(LABELS[y] for y in pattern) for pattern in patterns]
+        total += sum(weights[i] * windows.count(name) for i, name in enumerate(names))
         first = len(patterns)
     if source in ("all", "rules"):
         features = rule_features(first)
         for weight, groups, only_longest, sets in features:
-            for start, end, slots in (longest_matches if only_longest else all_matches)(
-                groups, text
-            ):
-                inside = [
-                    label in sets[slot]
-                    for label, slot in zip(labels[start:end], slots, strict=True)
-                ]
+            find = longest_matches if only_longest else all_matches
+            for start, end, slots in find(groups, text):
+                pairs = zip(labels[start:end], slots, strict=True)
+                inside = [label in sets[slot] for label, slot in pairs]
                 total += weights[weight] * all(inside)
         first = features[-1][0] + 1
     if source in ("all", "pairs"):
         for a, b in itertools.combinations(range(len(text)), 2):
-            if (
-                text[a] == text[b]
-                and text[a] in "xy"
-                and b - a <= DISTANCE
-                and text[a] not in text[a + 1 : b]
-            ):
-                total += sum(
-                    weights[first + i] * (labels[a] in s and labels[b] in s)
-                    for i, s in enumerate(SETS)
-                )
+            is_near = text[a] in "xy" and b - a <= DISTANCE
+            if is_near and text[a] == text[b] and text[a] not in text[a + 1 : b]:
+                both = [labels[a] in labelset and labels[b] in labelset for labelset in SETS]
+                total += sum(weights[first + i] * is_in for i, is_in in enumerate(both))
     return total
 
 
@@ -154,9 +136,8 @@ def plain_table(model, source, text):
     trans, weights = raw(model, "trans"), raw(model, "patterns")
     table = {}
     for y in itertools.product(range(L), repeat=len(text)):
-        table[y] = chain_score(emissions, trans, y) + earned(
-            source, weights, text, [LABELS[label] for label in y]
-        )
+        names = [LABELS[label] for label in y]
+        table[y] = chain_score(emissions, trans, y) + earned(source, weights, text, names)
     return table
 
 
@@ -189,9 +170,8 @@ def test_potentials_are_those_of_the_rules_as_written(source, nonnegative):
         log_z = best + np.log(np.exp(scores - best).sum())
         assert found.log_z[0] == pytest.approx(log_z, abs=1e-5)
         p = np.exp(scores - log_z)
-        marginals = np.array(
-            [[p[every[:, t] == y].sum() for y in range(L)] for t in range(len(text))]
-        )
+        columns = every.T
+        marginals = np.array([[p[here == y].sum() for y in range(L)] for here in columns])
         assert found.nodes == pytest.approx(marginals, abs=1e-5)
         n_spans += 0 if potentials.configurations is None else len(potentials.configurations.first)
     assert n_spans > 5
@@ -214,8 +194,7 @@ def test_weights_of_any_sign(source):
             loss_of(model, "log_likelihood", gold)[1]()
             applied_gradients(model)
         weights = raw(model, "patterns")
-        parameter = weights_of(model).parameters["patterns"]
-        assert parameter.nonnegative == nonnegative
+        assert weights_of(model).parameters["patterns"].nonnegative == nonnegative
         assert weights.min() == 0 if nonnegative else weights.min() < -1e-4
         table = plain_table(model, source, "xyzx")
         potentials, _ = model.begin_update([doc_of("x y z x")])
@@ -236,15 +215,13 @@ def test_weights_of_frequent_transitions_of_any_sign():
         total = chain_score(emissions, trans, y)
         ends = [y[i : i + len(p)] == p for p in patterns for i in range(5)]
         scores.append(total + float(np.array(ends).reshape(len(patterns), 5).sum(axis=1) @ weights))
-    assert decode_exact(model.predict([doc_of("x y z x y")])).scores[0] == pytest.approx(
-        max(scores), abs=1e-5
-    )
+    score = decode_exact(model.predict([doc_of("x y z x y")])).scores[0]
+    assert score == pytest.approx(max(scores), abs=1e-5)
     assert weights.min() < -0.5
 
 
 def test_nothing_fires():
-    model = tagger("all")
-    potentials = model.predict([doc_of("a b c d")])
+    potentials = tagger("all").predict([doc_of("a b c d")])
     assert potentials.configurations is None and potentials.weights.has_patterns
     assert tagger("pairs").predict([doc_of("a b")])[3:6] == (None, None, None)
     assert tagger("rules").predict([doc_of("x")]).configurations is None
@@ -254,14 +231,11 @@ def test_nothing_fires():
 
 def test_rules_with_more_tokens_than_those_of_training():
     """They cannot say what no weight was learnt for."""
-    longer = [
-        (["A", "*", "*", ["A", "C"]], True, [*RULES[0][2][:2], {"LOWER": "y"}, {"LOWER": "z"}]),
-        *RULES[1:],
-    ]
+    tokens = [*RULES[0][2][:2], {"LOWER": "y"}, {"LOWER": "z"}]
+    longer = [(["A", "*", "*", ["A", "C"]], True, tokens), *RULES[1:]]
     names = ("labels", "tied", "tokens")
-    source = RulePatterns(
-        [{"name": "r", **dict(zip(names, rule, strict=False))} for rule in longer]
-    )
+    rules = [dict(zip(names, rule, strict=False)) for rule in longer]
+    source = RulePatterns([{"name": "r", **rule} for rule in rules])
     fresh, trained = HigherOrderTagger(SparseLinear(TEMPLATES), source), tagger("rules")
     fresh.from_bytes(trained.to_bytes())
     with pytest.raises(ValueError, match=r"\[HS051\].* patterns of other rules"):

@@ -49,11 +49,8 @@ def gold_of(n_labels):
 def in_doubles(model):
     for shim in weights_in(model):
         for name, parameter in list(shim.parameters.items()):
-            shim.set(
-                Parameter(
-                    name, parameter.values.astype(np.float64), nonnegative=parameter.nonnegative
-                )
-            )
+            values = parameter.values.astype(np.float64)
+            shim.set(Parameter(name, values, nonnegative=parameter.nonnegative))
     return model
 
 
@@ -131,10 +128,8 @@ def test_copies_say_the_same(head, copied):
         assert_same(arrays(again.predict(docs)), arrays(model.predict(docs)))
         assert again.to_bytes() == model.to_bytes()
         for one, other in zip(weights_in(again), weights_in(model), strict=True):
-            assert all(
-                one.parameters[name].nonnegative == p.nonnegative
-                for name, p in other.parameters.items()
-            )
+            for name, p in other.parameters.items():
+                assert one.parameters[name].nonnegative == p.nonnegative
 
 
 @pytest.mark.parametrize("head", HEADS)
@@ -170,18 +165,13 @@ def test_no_tokens(head, docs):
     n_labels = len(model.predict(taggers.docs_of()).trans)
     for potentials in (model.predict(docs), model.begin_update(docs)[0]):
         assert potentials.scores.shape == (0, n_labels) and potentials.lengths.tolist() == []
-        assert potentials.edge_scores is None or potentials.edge_scores.shape == (
-            0,
-            n_labels,
-            n_labels,
-        )
+        edges = potentials.edge_scores
+        assert edges is None or edges.shape == (0, n_labels, n_labels)
 
 
 @pytest.mark.parametrize("head", HEADS)
 def test_initializing_again_starts_from_zero(head):
     model, docs = HEADS[head](), taggers.docs_of()
     model.initialize(X=docs, Y=zeros(docs, len(model.predict(docs).trans)))
-    assert (
-        not any(array.any() for _, array, _ in weights(model))
-        and not model.predict(docs).scores.any()
-    )
+    assert not any(array.any() for _, array, _ in weights(model))
+    assert not model.predict(docs).scores.any()

@@ -16,6 +16,7 @@ from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.learning.parameter import Parameter
 
 from .. import oracle
+from ..builders import layer
 from ..components.helpers import FREQUENT, sparse
 
 # words, tags and chunks of sentences, by doc
@@ -32,13 +33,8 @@ CORPUS = [
         ("she runs the old run", "N V D A N", [(2, 5, "NP")]),
     ],
 ]
-TEMPLATES = [
-    "upstream[-1..1]",
-    "upstream[-1]+upstream[0]",
-    "upstream[-1]+upstream[0]+upstream[1]",
-    "upstream[0]+lower[0]",
-    "upstream[-1]+upstream[1]",
-]
+TEMPLATES = "upstream[-1..1] upstream[-1]+upstream[0] upstream[-1]+upstream[0]+upstream[1]"
+TEMPLATES = f"{TEMPLATES} upstream[0]+lower[0] upstream[-1]+upstream[1]".split()
 CASES = {
     "chain": {},
     "patterns below": {"below": FREQUENT},
@@ -66,9 +62,8 @@ def doc_of(nlp, sentences, *, annotated):
     doc, shift = Doc(nlp.vocab, words=words, tags=tags, sent_starts=starts), 0
     doc.spans["chunks"] = []
     for text, _, chunks in sentences:
-        doc.spans["chunks"].extend(
-            [Span(doc, shift + a, shift + b, label) for a, b, label in chunks]
-        )
+        spans = [Span(doc, shift + a, shift + b, label) for a, b, label in chunks]
+        doc.spans["chunks"].extend(spans)
         shift += len(text.split())
     return doc
 
@@ -92,25 +87,13 @@ class Pipeline:
         model = {**head, "emissions": sparse(list(words)), "patterns": below}
         nlp.add_pipe("hoseq_tagger", config={"objective": "log_likelihood", "model": model})
         listener = {"@architectures": "spacy_hoseq.MarginalListener.v1", "threshold": threshold}
-        marginal = {
-            "@architectures": "spacy_hoseq.MarginalLinear.v1",
-            "templates": templates,
-            "upstream": listener,
-        }
-        both = {
-            "@architectures": "spacy_hoseq.SumEmissions.v1",
-            "first": sparse(["lower[0]"]),
-            "second": marginal,
-        }
+        marginal = layer("MarginalLinear", templates=templates, upstream=listener)
+        both = layer("SumEmissions", first=sparse(["lower[0]"]), second=marginal)
         config = {"objective": objective, "representation": representation}
-        nlp.add_pipe(
-            "hoseq_chunker",
-            config={**config, "model": {**head, "emissions": both, "patterns": above}},
-        )
-        self.examples = [
-            Example(doc_of(nlp, doc, annotated=False), doc_of(nlp, doc, annotated=True))
-            for doc in CORPUS
-        ]
+        model = {**head, "emissions": both, "patterns": above}
+        nlp.add_pipe("hoseq_chunker", config={**config, "model": model})
+        docs = [[doc_of(nlp, doc, annotated=known) for known in (False, True)] for doc in CORPUS]
+        self.examples = [Example(*pair) for pair in docs]
         nlp.initialize(lambda: self.examples)
         self.tagger, self.chunker = nlp.get_pipe("hoseq_tagger"), nlp.get_pipe("hoseq_chunker")
         (self.listener,) = self.tagger.listeners
@@ -168,8 +151,7 @@ class Pipeline:
         potentials, _ = self.tagger.model.begin_update([eg.predicted for eg in self.examples])
         node = next(node for node in self.chunker.model.walk() if node.name == "marginal_linear")
         docs, features = [eg.predicted for eg in self.examples], node.attrs["features"]
-        upstream = Upstream(docs, potentials, self.tagger.labels, id)
-        labels, _ = upstream.listen(0.0, 0.0)
+        labels, _ = Upstream(docs, potentials, self.tagger.labels, id).listen(0.0, 0.0)
         values = [ngrams.values for ngrams in features.ngrams(features.batch(docs, labels))]
         return np.concatenate([labels.probable.probabilities, labels.probable.pairs, *values])
 
@@ -215,6 +197,5 @@ def test_marginals_are_of_the_weights_that_the_update_was_made_with():
         pipeline.tagger.update(pipeline.examples)
         if finished:
             pipeline.tagger.finish_update(lambda key, weights, gradient: (weights, gradient))
-        losses = pipeline.chunker.update(pipeline.examples)
-        found.append(losses["hoseq_chunker"])
+        found.append(pipeline.chunker.update(pipeline.examples)["hoseq_chunker"])
     assert found[0] == pytest.approx(found[1], rel=1e-9)

@@ -17,13 +17,8 @@ from .contract import LayerContract
 from .helpers import define, doc_of, in_threads, index_features, randomize, raw, zeros
 from .taggers import TEMPLATES
 
-LABELS = [
-    "Case=Gen|Number=Sing|POS=NOUN",
-    "Case=Gen|POS=ADJ",
-    "Case=Nom|Number=Sing|POS=NOUN",
-    "POS=ADJ",
-    "_",
-]
+LABELS = ["Case=Gen|Number=Sing|POS=NOUN", "Case=Gen|POS=ADJ"]
+LABELS += ["Case=Nom|Number=Sing|POS=NOUN", "POS=ADJ", "_"]
 GOLD = [np.array(y, np.int32) for y in ([0, 1, 0, 2], [2, 3], [4, 0, 1, 3, -1])]
 L = len(LABELS)
 
@@ -33,9 +28,8 @@ def docs_of():
 
 
 def made(label_pairs=False, seed=0):
-    model = HigherOrderTagger(
-        SparseLinear(TEMPLATES), label_pairs=label_pairs, parts=morphological_parts()
-    )
+    settings = {"label_pairs": label_pairs, "parts": morphological_parts()}
+    model = HigherOrderTagger(SparseLinear(TEMPLATES), **settings)
     docs = docs_of()
     index_features(model.layers[0].layers[0], [docs])
     define(model, LABELS, GOLD)
@@ -52,10 +46,8 @@ def names_in(model):
 
 def have_pairs(model):
     """Which parts are of one kind, by their names: what stands before "=", the part of speech left out."""
-    kinds = [
-        name.split("=")[0].split(" ")[-1] if name[:6] != "whole " else "whole"
-        for name in names_in(model)
-    ]
+    names = [name.split("=")[0] for name in names_in(model)]
+    kinds = ["whole" if name[:6] == "whole " else name.split(" ")[-1] for name in names]
     kinds = [kind + "+" * (" " in name) for kind, name in zip(kinds, names_in(model), strict=True)]
     return np.array([[a == b for b in kinds] for a in kinds])
 
@@ -64,9 +56,8 @@ def parts_of(label, seen=2):
     """From the definition."""
     features = label.split("|") if label != "_" else []
     pos = [feature[4:] for feature in features if feature.startswith("POS=")]
-    joint = [
-        f"{p} {feature}" for p in pos for feature in features if not feature.startswith("POS=")
-    ]
+    others = [feature for feature in features if not feature.startswith("POS=")]
+    joint = [f"{p} {feature}" for p in pos for feature in others]
     return {*features, *joint, *([f"whole {label}"] if seen >= 2 else [])}
 
 
@@ -79,31 +70,22 @@ def test_parts_of_labels():
     expected = [parts_of(label, seen(label)) for label in LABELS]
     names, extra = names_in(model), weights_of(model.layers[0]).extra
     first = extra["first"]
-    assert [
-        {names[p] for p in extra["parts"][a:b]} for a, b in itertools.pairwise(first)
-    ] == expected
+    found = [{names[p] for p in extra["parts"][a:b]} for a, b in itertools.pairwise(first)]
+    assert found == expected
     assert sorted(names) == sorted(set().union(*expected)) and "whole _" not in names
 
 
 def test_parts_of_tags():
     parts = morphological_parts()
-    names = [
-        [part.name for part in of_label] for of_label in parts(["NNFS1", "VB-P3"], np.array([1, 1]))
-    ]
+    names = [[part.name for part in each] for each in parts(["NNFS1", "VB-P3"], np.array([1, 1]))]
     assert names[0] == ["TAG=NNFS1", "TAG0=N", "TAG1=N", "TAG2=F", "TAG3=S", "TAG4=1"]
-    names = [
-        [part.name for part in of_label] for of_label in parts(["NN", "VBZ"], np.array([1, 1]))
-    ]
+    names = [[part.name for part in each] for each in parts(["NN", "VBZ"], np.array([1, 1]))]
     assert names == [["TAG=NN"], ["TAG=VBZ"]]
     (of_label,) = parts(["POS=NOUN|TAG=A1%7Ccas%3DA"], np.array([1]))
     assert [part.name for part in of_label] == ["POS=NOUN", "TAG=A1|cas=A", "TAG0=A1", "TAG1=cas=A"]
     (of_label,) = parts(LABELS[1:2], np.array([2]))
-    assert [part.name for part in of_label] == [
-        "Case=Gen",
-        "ADJ Case=Gen",
-        "POS=ADJ",
-        "whole Case=Gen|POS=ADJ",
-    ]
+    names = ["Case=Gen", "ADJ Case=Gen", "POS=ADJ", "whole Case=Gen|POS=ADJ"]
+    assert [part.name for part in of_label] == names
 
 
 def test_parts_of_no_kind_have_no_pairs():
@@ -125,10 +107,8 @@ def test_parts_of_no_kind_have_no_pairs():
 
 def plain_scores(model, docs):
     """Emissions (N, L) and transitions (L, L), from the definition."""
-    names, inner = (
-        names_in(model),
-        np.concatenate(model.layers[0].layers[0].predict(docs)).astype(np.float64),
-    )
+    names = names_in(model)
+    inner = np.concatenate(model.layers[0].layers[0].predict(docs)).astype(np.float64)
     ids = [[names.index(part) for part in parts_of(label, seen(label))] for label in LABELS]
     emissions = np.stack([inner[:, of_label].sum(axis=1) for of_label in ids], axis=1)
     trans, pairs = raw(model, "trans").copy(), raw(model.layers[0], "pairs")
@@ -144,14 +124,12 @@ def test_best_labels_are_the_enumerated_best_whole_labels(seed, label_pairs):
     for doc in (*docs_of(), doc_of("new words x")):
         emissions, trans = plain_scores(model, [doc])
         potentials = model.predict([doc])
-        assert potentials.scores == pytest.approx(
-            emissions, abs=1e-5
-        ) and potentials.trans == pytest.approx(trans)
-        table = {
-            y: sum(emissions[t, k] for t, k in enumerate(y))
-            + sum(trans[a, b] for a, b in itertools.pairwise(y))
-            for y in itertools.product(range(L), repeat=len(doc))
-        }
+        assert potentials.scores == pytest.approx(emissions, abs=1e-5)
+        assert potentials.trans == pytest.approx(trans)
+        table = {}
+        for y in itertools.product(range(L), repeat=len(doc)):
+            table[y] = sum(emissions[t, k] for t, k in enumerate(y))
+            table[y] += sum(trans[a, b] for a, b in itertools.pairwise(y))
         paths = decode_exact(potentials)
         assert paths.scores[0] == pytest.approx(max(table.values()), abs=1e-4)
         assert table[tuple(paths.labels.tolist())] == pytest.approx(max(table.values()), abs=1e-4)
@@ -176,15 +154,13 @@ def test_blocks_of_tokens(monkeypatch, n_tokens):
     parts = LabelParts(packed_parts([*rows, []]))  # a label without parts
     of_parts = rng.normal(size=(7, len(parts.names)))
     names = [[part.name for part in of_label] for of_label in [*rows, []]]
-    expected = np.stack(
-        [of_parts[:, [*map(parts.names.index, own)]].sum(axis=1) for own in names], axis=1
-    )
+    columns = [of_parts[:, [*map(parts.names.index, own)]].sum(axis=1) for own in names]
+    expected = np.stack(columns, axis=1)
     assert parts.scores(of_parts) == pytest.approx(expected)
     d_scores = rng.normal(size=(7, L + 1)) * (rng.random((7, 1)) < 0.5)
     direction = rng.normal(size=of_parts.shape)
-    assert (parts.back(d_scores) * direction).sum() == pytest.approx(
-        (d_scores * parts.scores(direction)).sum()
-    )
+    expected = (d_scores * parts.scores(direction)).sum()
+    assert (parts.back(d_scores) * direction).sum() == pytest.approx(expected)
 
 
 class TestLabelParts(LayerContract):

@@ -29,9 +29,8 @@ def update_of(docs=None, seed=0):
 
 def gradient_of(labels, seed=5):
     rng, probable = np.random.default_rng(seed), labels.probable
-    return ProbabilityGradient(
-        rng.normal(size=len(probable.tokens)), rng.normal(size=len(probable.pairs))
-    )
+    sizes = len(probable.tokens), len(probable.pairs)
+    return ProbabilityGradient(*(rng.normal(size=size) for size in sizes))
 
 
 @pytest.mark.parametrize("threshold", [-0.01, 1.0, float("nan")])
@@ -42,9 +41,8 @@ def test_impossible_threshold(threshold):
 
 @pytest.mark.parametrize("grad_factor", [-1, -1e-9, float("inf"), float("nan")])
 def test_impossible_factor(grad_factor):
-    with pytest.raises(
-        ValueError, match=r"\[HS027\] Wrong grad_factor: .* Expected 0 or a positive number"
-    ):
+    message = r"\[HS027\] Wrong grad_factor: .* Expected 0 or a positive number"
+    with pytest.raises(ValueError, match=message):
         make_marginal_listener(grad_factor=grad_factor)
 
 
@@ -60,10 +58,8 @@ def test_labels_sent(threshold):
     backprop(gradient_of(labels))
     expected_back(gradient_of(labels))
     assert len(received) == 2
-    assert (
-        all(np.array_equal(*pair) for pair in zip(*received, strict=True))
-        and received[0].scores.any()
-    )
+    assert all(np.array_equal(*pair) for pair in zip(*received, strict=True))
+    assert received[0].scores.any()
     with pytest.raises(ValueError, match=r"\[HS100\]"):
         listener(list(upstream.docs), True)
 
@@ -116,8 +112,7 @@ def test_tagger_of_its_own():
     own = replace_listener(one, listener, Component())
     assert own.layers == [one]
     potentials, backprop = two.begin_update(docs)
-    upstream = Upstream(docs, potentials, LABELS, backprop)
-    listener.received = upstream
+    listener.received = Upstream(docs, potentials, LABELS, backprop)
     expected, expected_back = listener(docs, True)
     found, found_back = own(docs, True)
     assert as_tables(found) == as_tables(expected) == as_tables(own.predict(docs))
@@ -159,9 +154,8 @@ def test_name_of_the_config_goes_before_one_saved_for_another():
     listener = make_marginal_listener("x")
     listener.attrs["renamed"] = ["x", "y"]
     data = listener.to_bytes()
-    assert (
-        listener.upstream_name == make_marginal_listener("x").from_bytes(data).upstream_name == "y"
-    )
+    again = make_marginal_listener("x").from_bytes(data)
+    assert listener.upstream_name == again.upstream_name == "y"
     assert make_marginal_listener("z").from_bytes(data).upstream_name == "z"
 
 

@@ -65,18 +65,15 @@ def test_training_goes_on_after_loading():
     shim, features = shim_of(fresh), fresh.attrs["features"]
     shim.configure(**SETTINGS)
     text = problem.text
-    batch = problem.batch._replace(
-        rows=features.training_rows(text.docs, text.contexts, shim.known)
-    )
+    rows = features.training_rows(text.docs, text.contexts, shim.known)
+    batch = problem.batch._replace(rows=rows)
     expected = problem.shim.gradient(problem.batch, 0.0)
     losses = []
     for _ in range(10):
         losses.append(shim.gradient(batch, 0.0))
         fresh.finish_update(None)
-    assert (
-        losses[0] == pytest.approx(expected, rel=2e-3)
-        and losses[0] < 0.9 * np.log(L) * problem.n_tokens
-    )
+    assert losses[0] == pytest.approx(expected, rel=2e-3)
+    assert losses[0] < 0.9 * np.log(L) * problem.n_tokens
     assert losses[-1] < losses[0] and scores(fresh) != scores(problem.model)
 
 
@@ -97,9 +94,8 @@ def test_defining_features_starts_anew():
     problem = Problem(1)
     expected = scores(problem.train(), 1)
     problem.shim.gradient(problem.batch, 0.0)
-    define_features(
-        problem.model, LABELS, [[(problem.text.docs, problem.text.contexts)]], problem.n_tokens
-    )
+    texts = [[(problem.text.docs, problem.text.contexts)]]
+    define_features(problem.model, LABELS, texts, problem.n_tokens)
     assert not any(scores(problem.model, 1))
     assert scores(problem.train(), 1) == expected
 
@@ -125,9 +121,7 @@ def in_training():
     return problem
 
 
-@pytest.mark.parametrize(
-    "make", [lambda m: m.copy(), lambda m: pickle.loads(pickle.dumps(m))], ids=["copy", "pickle"]
-)
+@pytest.mark.parametrize("make", [lambda m: m.copy(), lambda m: pickle.loads(pickle.dumps(m))])
 def test_copies_of_a_model_in_training(make):
     problem = in_training()
     copied, expected = make(problem.model), scores(problem.model)
@@ -209,9 +203,8 @@ def test_wrong_ways_to_learn(name, value):
 
 def test_no_way_to_learn():
     problem = Problem(1)
-    with pytest.raises(
-        ValueError, match=r"\[HS055\] The layer \"local_classifiers\" has no update rule"
-    ):
+    message = r"\[HS055\] The layer \"local_classifiers\" has no update rule"
+    with pytest.raises(ValueError, match=message):
         problem.shim.gradient(problem.batch, 0.0)
 
 

@@ -27,9 +27,8 @@ both_orders = pytest.mark.parametrize("order", [1, 2])
 def counted(texts, order=2, templates=TEMPLATES, min_count=1):
     """Features of one version of a text in one batch. RETURNS LocalFeatures, keys."""
     features = LocalFeatures(templates, order)
-    return features, features.count(
-        [[(text.docs, text.contexts) for text in texts]], VALUES, min_count
-    )
+    pairs = [[(text.docs, text.contexts) for text in texts]]
+    return features, features.count(pairs, VALUES, min_count)
 
 
 def rows_of(features, keys, text):
@@ -42,20 +41,17 @@ def rows_of(features, keys, text):
 def test_one_row_for_each_feature(order, seed):
     """The assertions are those of `rows_by_feature`: a row, always the same, for each (template, values) pair."""
     problem = Problem(order, seed)
-    names = [
-        name
-        for n, (words, _, i) in enumerate(problem.text.places)
-        for t in problem.templates
-        if (name := feature(t, words, i, problem.text.labels_around(n)))
-    ]
+    around = problem.text.labels_around
+    places = [(words, i, around(n)) for n, (words, _, i) in enumerate(problem.text.places)]
+    names = [feature(template, *place) for place in places for template in problem.templates]
+    names = [name for name in names if name]
     assert set(problem.row_of) == set(names) and len(problem.groups) == len(set(names))
 
 
 def counts_of(text, templates):
     places = enumerate(text.places)
-    return Counter(
-        feature(t, w, i, text.labels_around(n)) for n, (w, _, i) in places for t in templates
-    )
+    known = [(words, i, text.labels_around(n)) for n, (words, _, i) in places]
+    return Counter(feature(template, *place) for place in known for template in templates)
 
 
 @pytest.mark.parametrize("min_count", [1, 2, 3])
@@ -66,14 +62,10 @@ def test_min_count_in_one_of_the_versions(min_count):
         docs = random_docs(rng)
         texts.append(Text(docs, rng.integers(-1, 3, sum(map(len, docs))), 2))
     features = LocalFeatures(TEMPLATES, 2)
-    versions = [
-        [(t.docs, t.contexts) for t in texts[:3]],
-        [(t.docs, t.contexts) for t in texts[3:]],
-    ]
+    versions = [[(t.docs, t.contexts) for t in part] for part in (texts[:3], texts[3:])]
     keys = features.count(versions, VALUES, min_count)
-    halves = [
-        sum((counts_of(t, templates) for t in part), Counter()) for part in (texts[:3], texts[3:])
-    ]
+    counts = [counts_of(text, templates) for text in texts]
+    halves = [sum(part, Counter()) for part in (counts[:3], counts[3:])]
     wanted = {name for half in halves for name, n in half.items() if name and n >= min_count}
     assert sum(map(len, keys)) == len(wanted) > 10
     for text in texts:
@@ -81,10 +73,8 @@ def test_min_count_in_one_of_the_versions(min_count):
         plain = [t for t in templates if all(name != "label" for name, _ in t)]
         ordered = [*plain, *(t for t in templates if t not in plain)]
         for template, found in zip(ordered, rows, strict=True):
-            names = [
-                feature(template, w, i, text.labels_around(n))
-                for n, (w, _, i) in enumerate(text.places)
-            ]
+            places = [(w, i, text.labels_around(n)) for n, (w, _, i) in enumerate(text.places)]
+            names = [feature(template, *place) for place in places]
             assert [name in wanted for name in names] == (found < len(wanted)).tolist()
 
 
@@ -107,16 +97,12 @@ def test_a_key_of_two_groups_is_found_for_one():
 
 
 def test_parts_of_features_that_fire():
-    features, keys = counted(
-        [ready(2).text], templates=["orth[0]", "label[-1]+orth[0]", "label[-2]", "label[1]"]
-    )
+    templates = ["orth[0]", "label[-1]+orth[0]", "label[-2]", "label[1]"]
+    features, keys = counted([ready(2).text], templates=templates)
     doc, context = doc_of("cat Dog a"), np.array([0, 1, 2, 0])
     known = {"keys": keys, "values": VALUES}
     fired = dict(features.fired([doc], 1, context, 0b0110, known))
-    assert [[str(part) for part in parts] for parts in fired] == [
-        ["orth[0]"],
-        ["orth[0]", "label[-1]"],
-        ["label[1]"],
-    ]
+    names = [[str(part) for part in parts] for parts in fired]
+    assert names == [["orth[0]"], ["orth[0]", "label[-1]"], ["label[1]"]]
     rows = features.training_rows([doc], np.tile(context, (3, 1)), known)[:, 1]
     assert [*fired.values()] == rows[[0, 1, 3]].tolist()

@@ -24,9 +24,8 @@ def start(problem, visible, **settings):
 
 def test_log_loss_of_large_scores():
     loss, gradient = log_loss(np.array([[1e4, 0], [-1e4, 0]], np.float32), np.array([0, 0]))
-    assert loss == pytest.approx([0, 1e4]) and gradient == pytest.approx(
-        np.array([[0, 0], [-1, 1]]), abs=1e-6
-    )
+    assert loss == pytest.approx([0, 1e4])
+    assert gradient == pytest.approx(np.array([[0, 0], [-1, 1]]), abs=1e-6)
 
 
 @pytest.mark.parametrize("order, visible", CLASSIFIERS)
@@ -35,9 +34,8 @@ def test_loss_is_that_of_the_definition(order, visible):
     classifier, W = start(problem, visible)
     assert 0 < len(problem.learnt_from(visible)) < len(problem.text.gold)
     for _ in range(2):
-        assert classifier.gradient(problem.batch, 0.0) == pytest.approx(
-            problem.loss(W, visible), rel=1e-5
-        )
+        expected = pytest.approx(problem.loss(W, visible), rel=1e-5)
+        assert classifier.gradient(problem.batch, 0.0) == expected
 
 
 def held(classifier):
@@ -69,25 +67,21 @@ def test_gradient_is_that_of_finite_differences(order, visible):
             up, down = (problem.loss({**W, f: W[f] + s}, visible) for s in (step, -step))
             assert expected[f][y] == pytest.approx((up - down) / 2e-5, rel=1e-4, abs=1e-6)
     found = applied_gradient(problem, visible, W, [problem.text])
-    assert np.array([found[f] for f in W]) == pytest.approx(
-        np.array([expected[f] for f in W]), rel=1e-4, abs=1e-5
-    )
+    found, expected = ([table[f] for f in W] for table in (found, expected))
+    assert np.array(found) == pytest.approx(np.array(expected), rel=1e-4, abs=1e-5)
 
 
 def test_gradients_of_several_batches_add_up():
     problem, visible = ready(2), 6
     rng, docs = np.random.default_rng(1), ready(2).text.docs
-    texts = [
-        Text(part, rng.integers(0, L, sum(map(len, part))), 2)
-        for part in (docs[:4], docs[4:5], docs[2:])
-    ]
+    parts = docs[:4], docs[4:5], docs[2:]
+    texts = [Text(part, rng.integers(0, L, sum(map(len, part))), 2) for part in parts]
     W = problem.random_weights(visible)
     expected = [problem.loss_and_gradient(W, visible, text)[1] for text in texts]
     found = applied_gradient(problem, visible, W, texts)
     for f in W:
-        assert found[f] == pytest.approx(
-            sum(gradient[f] for gradient in expected), rel=1e-4, abs=1e-5
-        )
+        total = sum(gradient[f] for gradient in expected)
+        assert found[f] == pytest.approx(total, rel=1e-4, abs=1e-5)
 
 
 @pytest.mark.parametrize("sure", [0.3, 0.9])
@@ -99,17 +93,14 @@ def test_expected_gradient_of_easy_tokens_is_that_of_all(sure):
     p = np.exp(w) / np.exp(w).sum()
     batch = problem.batch_of(Text([doc_of("cat " * 4000)], np.zeros(4000), 1))
     classifier = held(problem.classifier(0, W, learn_rate=1e12, sure=sure))
-    assert classifier.gradient(batch, 0.0) == pytest.approx(-4000 * np.log(p[0]), rel=1e-5), (
-        "the loss is of all"
-    )
+    assert classifier.gradient(batch, 0.0) == pytest.approx(-4000 * np.log(p[0]), rel=1e-5)
     classifier.step()
     (after,) = problem.unpacked(classifier.finish()).values()
     times = (w - after) / 1e6 / (p - [1, 0, 0])
     n_tokens = times * (1 - p[0]) / sure
     assert n_tokens == pytest.approx(np.round(n_tokens), abs=0.1), "of so many tokens"
-    assert not np.allclose(times, 4000, rtol=1e-4) and times == pytest.approx(
-        np.full(L, 4000), rel=0.1
-    )
+    assert not np.allclose(times, 4000, rtol=1e-4)
+    assert times == pytest.approx(np.full(L, 4000), rel=0.1)
 
 
 def test_hard_tokens_are_all_learnt_from_once():
@@ -127,9 +118,8 @@ def test_all_tokens_learnt_from_pay_their_share():
     problem = Problem(1, unknown=0.3, templates=["label[-1]+has_upper[0]", "orth[0]"], n_words=2)
     (f, *_), text = problem.row_of, Text([doc_of("new words only")] * 2, [0, -1, 1, 2, 2, 2], 1)
     for visible, n_tokens in ((0, 5), (1, 4), (2, 4), (3, 3)):
-        classifier = problem.classifier(
-            visible, {f: np.full(L, 8.0)}, width=2.0, n_tokens=10, learn_rate=1
-        )
+        start = {f: np.full(L, 8.0)}
+        classifier = problem.classifier(visible, start, width=2.0, n_tokens=10, learn_rate=1)
         for _ in range(2):
             classifier.gradient(problem.batch_of(text), 0.0)
         classifier.step()
@@ -165,9 +155,8 @@ def test_nothing_to_learn_from():
     classifier, _ = start(problem, 3, width=1.0)
     before = classifier.finish()
     for gold in ([-1, -1, -1], [0, -1, 0]):
-        assert (
-            classifier.gradient(problem.batch_of(Text([doc_of("cat Dog dog")], gold, 1)), 0.5) == 0
-        )
+        batch = problem.batch_of(Text([doc_of("cat Dog dog")], gold, 1))
+        assert classifier.gradient(batch, 0.5) == 0
         classifier.step()
     assert equal(classifier.finish(), before)
 
@@ -205,18 +194,15 @@ def test_dropout_is_drawn_anew_each_time_and_by_the_seed():
     assert losses[0, 0] != losses[1, 0]
     problem, one, _, batch = biased()
     other = problem.classifier(3, {f: np.array([2.0, 0, -1]) for f in problem.row_of})
-    assert one.gradient(batch, 0.5) != other.gradient(batch, 0.5), (
-        "not the same for all classifiers"
-    )
+    assert one.gradient(batch, 0.5) != other.gradient(batch, 0.5)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("visible, width", [(0, 0.5), (3, 1.0), (3, 2.0)])
 def test_converged_classifier_satisfies_the_inequality_constraints(visible, width):
     problem = Problem(1, 5, n_docs=12, n_words=4)
-    classifier = problem.classifier(
-        visible, learn_rate=0.3, width=width, n_tokens=len(problem.learnt_from(visible))
-    )
+    n = len(problem.learnt_from(visible))
+    classifier = problem.classifier(visible, learn_rate=0.3, width=width, n_tokens=n)
     for _ in range(3000):
         classifier.gradient(problem.batch, 0.0)
         classifier.step()

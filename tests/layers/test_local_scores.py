@@ -26,11 +26,8 @@ def weights_of(problem, visible):
 
 
 def new_docs(seed=9):
-    return [
-        *random_docs(np.random.default_rng(seed), 8, 7),
-        doc_of("new words cat Dog"),
-        Doc(VOCAB),
-    ]
+    docs = random_docs(np.random.default_rng(seed), 8, 7)
+    return [*docs, doc_of("new words cat Dog"), Doc(VOCAB)]
 
 
 def queries(rng, n_tokens, masks, order, n=60):
@@ -52,16 +49,14 @@ def test_scores_are_sums_of_weights(order, seed):
     text = Text(docs, np.full(sum(map(len, docs)), -1), order)
     scores = problem.model.predict(docs)
     assert (scores.n_labels, scores.n_tokens) == (L, len(text.gold))
-    tokens, visible, contexts = queries(
-        np.random.default_rng(seed), scores.n_tokens, masks, order, 150
-    )
+    rng = np.random.default_rng(seed)
+    tokens, visible, contexts = queries(rng, scores.n_tokens, masks, order, 150)
     found = scores(tokens, visible, np.arange(150), contexts)
     expected = []
     for n, v, context in zip(tokens.tolist(), visible.tolist(), contexts.tolist(), strict=True):
         words, _, i = text.places[n]
-        expected.append(
-            problem.scores(W[v], words, i, dict(zip(OFFSETS[order], context, strict=True)), v)
-        )
+        around = dict(zip(OFFSETS[order], context, strict=True))
+        expected.append(problem.scores(W[v], words, i, around, v))
     assert found == pytest.approx(np.array(expected), abs=1e-5) and len(np.unique(found)) > 50
 
 
@@ -72,9 +67,8 @@ def test_scores_in_gold_contexts_are_those_of_training(order):
     scores, text = problem.model.predict(problem.text.docs), problem.text
     for visible in range(1 << 2 * order):
         at = np.array(problem.learnt_from(visible))
-        found = scores(at, np.full(len(at), visible), np.arange(len(at)), text.contexts[at]).astype(
-            np.float64
-        )
+        rows = np.full(len(at), visible), np.arange(len(at)), text.contexts[at]
+        found = scores(at, *rows).astype(np.float64)
         gold = found[np.arange(len(at)), text.gold[at]]
         W = weights_of(problem, visible)
         loss = problem.classifier(visible, W).gradient(problem.batch, 0.0)
@@ -108,10 +102,8 @@ def test_scores_do_not_depend_on_what_else_is_asked(order):
         doc = int(np.searchsorted(ends, tokens[q], side="right"))
         alone = problem.model.predict([docs[doc]])
         at = tokens[q : q + 1] - (ends[doc] - len(docs[doc]))
-        assert (
-            alone(at, visible[q : q + 1], np.array([0]), contexts[q : q + 1]).tobytes()
-            == found[q].tobytes()
-        )
+        row = alone(at, visible[q : q + 1], np.array([0]), contexts[q : q + 1])
+        assert row.tobytes() == found[q].tobytes()
 
 
 @pytest.mark.long
@@ -122,9 +114,8 @@ def test_labels_that_are_not_seen_change_nothing():
     for visible in range(16):
         for slot in range(4):
             context = rng.integers(0, L + 2, 4)
-            contexts = np.array(
-                [[y if s == slot else context[s] for s in seen] for y in range(L + 2)]
-            )
+            rows = [[y if s == slot else context[s] for s in seen] for y in range(L + 2)]
+            contexts = np.array(rows)
             for n in range(scores.n_tokens):
                 found = scores(np.array([n]), np.array([visible]), np.zeros(L + 2, int), contexts)
                 changed[visible, slot] |= (found != found[0]).any()
@@ -148,9 +139,8 @@ def texts(seed=0, n=30):
 
 
 def wordy(order=1, seed=0):
-    return Problem(
-        order, seed, [*TEMPLATES, "orth[1]", "orth[2]", "orth[-1]+orth[0]"], n_docs=20, n_words=7
-    ).train()
+    templates = [*TEMPLATES, "orth[1]", "orth[2]", "orth[-1]+orth[0]"]
+    return Problem(order, seed, templates, n_docs=20, n_words=7).train()
 
 
 def asked(model, docs, seed=0, n=80):
@@ -186,9 +176,8 @@ def test_other_weights_and_forgotten_words():
     found = kept(model)
     assert model.predict(docs[:3]) and kept(model) is found
     shim = shim_of(model)
-    shim.set_feature_weights(
-        [table._replace(table=2 * table.table) for table in shim.feature_weights()]
-    )
+    tables = [table._replace(table=2 * table.table) for table in shim.feature_weights()]
+    shim.set_feature_weights(tables)
     assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
     assert np.array_equal(before(*queries), was), "scores of a batch stay those of its weights"
     found = kept(model)
@@ -223,8 +212,7 @@ def test_several_threads():
 
     def work(i):
         for _ in range(15):
-            scores = model.predict(parts[i])
-            found[i].add(scores(*queries[i]).tobytes())
+            found[i].add(model.predict(parts[i])(*queries[i]).tobytes())
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
     for thread in threads:

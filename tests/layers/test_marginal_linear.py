@@ -28,15 +28,9 @@ from .contract import LayerContract
 from .helpers import VOCAB, Doc, doc_of, index_features, randomize, raw, zeros
 from .test_upstream import LABELS, docs_of, labels_of
 
-TEMPLATES = [
-    "upstream[-1..1]",
-    "upstream[-1]+upstream[0]",
-    "upstream[1]+upstream[-1]+upstream[0]",
-    "upstream[-2]+upstream[1]",
-    "upstream[0]+lower[0]",
-    "upstream[0]+lower[-1]+suffix2[1]",
-    "upstream[4]",
-]
+TEMPLATES = "upstream[-1..1] upstream[-1]+upstream[0] upstream[1]+upstream[-1]+upstream[0]"
+TEMPLATES += " upstream[-2]+upstream[1] upstream[0]+lower[0] upstream[0]+lower[-1]+suffix2[1]"
+TEMPLATES = f"{TEMPLATES} upstream[4]".split()
 L = 3
 
 
@@ -70,18 +64,15 @@ def plain_features(templates, docs, labels):
     found = []
     for template in map(str, parse_templates(templates)):
         parts = template.split("+")
-        places = sorted(
-            int(part[len("upstream[") : -1]) for part in parts if part.startswith("upstream")
-        )
+        upstream = [part for part in parts if part.startswith("upstream")]
+        places = sorted(int(part[len("upstream[") : -1]) for part in upstream)
         words = "+".join(part for part in parts if not part.startswith("upstream"))
-        of_words = (
-            FeatureExtractor(parse_templates([words])).keys(docs)[0].tolist() if words else None
-        )
+        extractor = FeatureExtractor(parse_templates([words])) if words else None
+        of_words = extractor.keys(docs)[0].tolist() if words else None
         ids = np.argmax(labels.probable.labels[:, None] == label_values(LABELS), axis=1)
         probable = labels.probable._replace(labels=ids)
-        for (token, *ngram), q in by_the_formula(
-            probable, lengths, places, labels.threshold
-        ).items():
+        ngrams = by_the_formula(probable, lengths, places, labels.threshold)
+        for (token, *ngram), q in ngrams.items():
             key = get_string_id(template)
             if of_words is not None:
                 if not of_words[token]:
@@ -119,10 +110,8 @@ def with_source(model, labels):
 def test_scores_are_sums_of_weights_times_values(seed, settings, threshold):
     model, docs = layer(**settings), docs_of()
     labels = labels_of(docs, seed, threshold)
-    scores, expected = (
-        with_source(model, labels).predict(docs),
-        plain_scores(model, TEMPLATES, docs, labels),
-    )
+    scores = with_source(model, labels).predict(docs)
+    expected = plain_scores(model, TEMPLATES, docs, labels)
     assert [len(part) for part in scores] == [len(doc) for doc in docs]
     assert np.concatenate(scores) == pytest.approx(expected, abs=1e-5)
     assert np.abs(expected).max() > 1 or settings == {"min_count": 99}
@@ -135,9 +124,8 @@ def test_features_are_counted_once_for_each_place():
     for least in (1, 2, 5):
         model = MarginalLinear(source(labels), TEMPLATES, min_count=least)
         index_features(model, [(docs, labels), ([Doc(VOCAB)], labels_of([Doc(VOCAB)]))])
-        assert weights_of(model).extra["keys"].tolist() == sorted(
-            key for key, n in counts.items() if n >= least
-        )
+        known = sorted(key for key, n in counts.items() if n >= least)
+        assert weights_of(model).extra["keys"].tolist() == known
 
 
 def test_blocks_of_tokens_and_rows(monkeypatch):
@@ -153,9 +141,8 @@ def test_tokens_with_two_three_one_and_two_labels():
     probable = ProbableLabels(tokens, ids, np.full(8, 0.5), *np.zeros((2, 0), int), np.zeros(0))
     docs, labels = [doc_of("a b c d")], upstream_labels(probable, LABELS, 0.0)
     model = layer(["upstream[0]"], docs, labels)
-    assert model.predict(docs)[0] == pytest.approx(
-        plain_scores(model, ["upstream[0]"], docs, labels), abs=1e-5
-    )
+    expected = plain_scores(model, ["upstream[0]"], docs, labels)
+    assert model.predict(docs)[0] == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("threshold, drop", [(0.0, 0.0), (0.25, 0.3)])
@@ -188,11 +175,8 @@ def test_gradients_are_those_of_finite_differences(threshold, drop):
     (rows, gradient), *others = weights_of(model)._pending["table"]
     dense = np.zeros(table.shape)
     dense[rows] = gradient
-    assert (
-        others == []
-        and dense == pytest.approx(expected, rel=1e-9, abs=1e-9)
-        and np.abs(expected).max() > 1
-    )
+    assert others == [] and np.abs(expected).max() > 1
+    assert dense == pytest.approx(expected, rel=1e-9, abs=1e-9)
     (found,) = received
     for name, got in zip(("probabilities", "pairs"), found, strict=True):
         values = getattr(labels.probable, name)
@@ -200,10 +184,8 @@ def test_gradients_are_those_of_finite_differences(threshold, drop):
             ends = [values.copy(), values.copy()]
             ends[0][i] += 1e-5
             ends[1][i] -= 1e-5
-            up, down = (
-                loss(labels._replace(probable=labels.probable._replace(**{name: v})))[0]
-                for v in ends
-            )
+            changed = [labels.probable._replace(**{name: value}) for value in ends]
+            up, down = (loss(labels._replace(probable=probable))[0] for probable in changed)
             assert got[i] == pytest.approx((up - down) / 2e-5, rel=1e-6, abs=1e-6)
         assert np.abs(got).max() > 0.5
 
@@ -217,9 +199,8 @@ def test_only_weights_of_tokens_with_a_gradient_are_touched():
     model.begin_update(docs)[1](G)
     ((rows, _),) = weights_of(model)._pending["table"]
     keys = weights_of(model).extra["keys"][rows].tolist()
-    assert set(keys) == {
-        key for _, token, key, _ in plain_features(TEMPLATES, docs, labels) if taught[token]
-    }
+    features = plain_features(TEMPLATES, docs, labels)
+    assert set(keys) == {key for _, token, key, _ in features if taught[token]}
 
 
 def certain(n, label=0):
@@ -238,9 +219,7 @@ def test_dropout_leaves_out_templates_at_tokens():
     share = [(np.abs(scores - expected) < 1e-5).all(axis=1).mean() for expected in kinds]
     assert share == pytest.approx([0.0625, 0.1875, 0.1875, 0.5625], abs=0.025)
     assert scores.mean(axis=0) == pytest.approx(one + two, abs=0.05), "the mean is what predicts"
-    assert model.predict(docs)[0] == pytest.approx(np.tile(one + two, (n, 1)), abs=1e-5), (
-        "never in prediction"
-    )
+    assert model.predict(docs)[0] == pytest.approx(np.tile(one + two, (n, 1)), abs=1e-5)
     weights_of(model).configure(Additive(), seed=3)
     assert np.array_equal(model.begin_update(docs)[0][0], scores), "by its own seed"
     set_dropout_rate(model, 1.0)
@@ -289,14 +268,12 @@ class TestMarginalLinear(LayerContract):
     def docs(self):
         docs, labels = docs_of(), labels_of(docs_of())
         p = labels.probable.probabilities
-        pairs = labels.probable.pairs * np.minimum(
-            p[labels.probable.earlier], p[labels.probable.later]
-        )
+        least = np.minimum(p[labels.probable.earlier], p[labels.probable.later])
+        pairs = labels.probable.pairs * least
         probable = labels.probable._replace(pairs=pairs.astype(np.float32).astype(float))
         listener = make_marginal_listener(threshold=self.threshold)
-        write_upstream(
-            docs, listener.key, labels._replace(probable=probable, threshold=self.threshold)
-        )
+        changed = labels._replace(probable=probable, threshold=self.threshold)
+        write_upstream(docs, listener.key, changed)
         return docs
 
     def make(self, seed=0):

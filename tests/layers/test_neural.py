@@ -37,10 +37,8 @@ def tok2vec_linear(received=None, width=WIDTH):
 
 
 def random_gradient():
-    return [
-        np.random.default_rng(1).normal(size=part.shape).astype(np.float32)
-        for part in zeros(DOCS, L)
-    ]
+    shapes = [part.shape for part in zeros(DOCS, L)]
+    return [np.random.default_rng(1).normal(size=s).astype(np.float32) for s in shapes]
 
 
 def test_scores_are_a_linear_function_of_the_vectors():
@@ -49,9 +47,8 @@ def test_scores_are_a_linear_function_of_the_vectors():
     output.set_param("b", np.array([1, 2, 3], np.float32))
     scores = model.predict(DOCS)
     assert [part.shape for part in scores] == [(3, L), (0, L), (1, L)]
-    assert np.concatenate(scores) == pytest.approx(
-        VECTORS @ output.get_param("W").T + [1, 2, 3], abs=1e-6
-    )
+    expected = VECTORS @ output.get_param("W").T + [1, 2, 3]
+    assert np.concatenate(scores) == pytest.approx(expected, abs=1e-6)
     trained, _ = model.begin_update(DOCS)
     assert np.array_equal(np.concatenate(trained), np.concatenate(scores))
 
@@ -108,9 +105,8 @@ def test_head_gives_the_network_the_gradient_of_the_loss():
     output = model.layers[0].get_ref("output_layer")
     assert np.abs(loss.gradient.scores).max() > 0.1
     assert output.get_grad("W") == pytest.approx(loss.gradient.scores.T @ VECTORS, abs=1e-5)
-    assert np.concatenate(received[0]) == pytest.approx(
-        loss.gradient.scores @ output.get_param("W"), abs=1e-5
-    )
+    expected = loss.gradient.scores @ output.get_param("W")
+    assert np.concatenate(received[0]) == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("place", ["alone", "first", "second", "both"])
@@ -132,9 +128,8 @@ def test_layer_that_puts_other_scores_in_place(place):
     if place == "alone":
         model, factor = twice, 2
     else:
-        first, second = (
-            twice if place in (side, "both") else plain for side in ("first", "second")
-        )
+        first = twice if place in ("first", "both") else plain
+        second = twice if place in ("second", "both") else plain
         model, factor = SumEmissions(first, second), 4 if place == "both" else 3
     tagger = HigherOrderTagger(model)
     tagger.initialize(X=DOCS)
@@ -158,12 +153,9 @@ def test_a_sum_reads_docs_anew_for_each_batch():
     before = tagger.predict(docs).scores
     docs[0][1].is_sent_start = True
     after = tagger.predict(docs).scores
-    assert (before != after).any(axis=1).tolist() == [False, True, False, False], (
-        "what stands before it"
-    )
-    assert after == pytest.approx(
-        sum(np.concatenate(layer.predict(docs)) for layer in layers), abs=1e-6
-    )
+    assert (before != after).any(axis=1).tolist() == [False, True, False, False]
+    expected = sum(np.concatenate(layer.predict(docs)) for layer in layers)
+    assert after == pytest.approx(expected, abs=1e-6)
 
 
 class Listening(Model):

@@ -14,6 +14,7 @@ from spacy_hoseq.inspection.reading import Reading
 from spacy_hoseq.inspection.weights import inspected
 from spacy_hoseq.layers import Feature, FlatScores, Scorer, SumEmissions, scorer_of, scoring_layer
 
+from ..builders import layer
 from .helpers import VOCAB, doc_of
 
 TEXTS = ["a cat walks homewards", "the cat walks", "a mouse sings homewards", "mouse finds cat"]
@@ -64,9 +65,8 @@ def make_network():
     """thinc's interface alone."""
 
     def vectors(model, docs, is_train):
-        rows = [
-            np.array([[len(t), t.is_alpha] for t in doc], np.float32).reshape(-1, 2) for doc in docs
-        ]
+        rows = [[[len(t), t.is_alpha] for t in doc] for doc in docs]
+        rows = [np.array(row, np.float32).reshape(-1, 2) for row in rows]
         return rows, lambda d_rows: []
 
     return chain(Model("word_lengths", vectors), with_array(chain(Relu(8, 2), Linear(nI=8))))
@@ -75,11 +75,7 @@ def make_network():
 def pipeline(architecture):
     nlp = spacy.blank("xx")
     emissions = {"@architectures": architecture}
-    model = {
-        "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
-        "emissions": emissions,
-        "patterns": None,
-    }
+    model = layer("HigherOrderTagger", emissions=emissions, patterns=None)
     nlp.add_pipe("hoseq_tagger", config={"model": model, "objective": "log_likelihood"})
     return nlp
 
@@ -103,10 +99,8 @@ def nlp():
 
 
 def test_of_a_third_party_learns_and_predicts(nlp):
-    assert any(
-        np.abs(node.get_param("W")).max() > 0.1
-        for node in nlp.get_pipe("hoseq_tagger").model.layers
-    )
+    layers = nlp.get_pipe("hoseq_tagger").model.layers
+    assert any(np.abs(node.get_param("W")).max() > 0.1 for node in layers)
     assert [[t.tag_ for t in nlp(text)] for text in TEXTS] == TAGS
 
 
@@ -163,11 +157,8 @@ def test_scores_in_one_array_and_by_doc():
     layer.set_param("W", np.arange(21, dtype=np.float32).reshape(7, 3))
     flat = scorer_of(layer).scores(docs, is_train=True)
     parts, backprop = layer.begin_update(docs)
-    assert np.array_equal(np.concatenate(parts), flat.scores) and [len(part) for part in parts] == [
-        2,
-        0,
-        3,
-    ]
+    assert np.array_equal(np.concatenate(parts), flat.scores)
+    assert [len(part) for part in parts] == [2, 0, 3]
     backprop([np.ones_like(part) for part in parts])
     by_doc = layer.get_grad("W").copy()
     flat.backprop(np.ones_like(flat.scores))
@@ -178,8 +169,8 @@ def test_sum_of_a_third_party_and_another():
     both = SumEmissions(make_lengths(), make_lengths())
     docs = [doc_of("a cat")]
     both.initialize(docs, [np.zeros((2, 3), np.float32)])
-    for layer in both.layers:
-        layer.set_param("W", np.ones((7, 3), np.float32))
+    for each in both.layers:
+        each.set_param("W", np.ones((7, 3), np.float32))
     assert np.array_equal(both.predict(docs)[0], np.full((2, 3), 2.0))
     names = [feature.name for feature in scorer_of(both).features_at(docs, [1])]
     assert names == ["length = 3", "length = 3"] and VOCAB is docs[0].vocab

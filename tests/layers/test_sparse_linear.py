@@ -23,13 +23,9 @@ L = 3
 
 
 def docs_of():
-    return [
-        doc_of("The cat saw the dog ."),
-        doc_of("A dog"),
-        Doc(VOCAB),
-        doc_of("the end . So be it .", sent_starts=[1, 0, 0, 1, 0, 0, 0]),
-        doc_of("cat"),
-    ]
+    divided = doc_of("the end . So be it .", sent_starts=[1, 0, 0, 1, 0, 0, 0])
+    docs = [doc_of("The cat saw the dog ."), doc_of("A dog"), Doc(VOCAB)]
+    return [*docs, divided, doc_of("cat")]
 
 
 def layer(templates=TEMPLATES, docs=None, seed=1, **settings):
@@ -70,9 +66,8 @@ def test_features_without_weight_are_left_out(zero):
     weights_of(model).set(Parameter("table", table, resumed=True))
     scores = np.concatenate(model.predict(docs_of()))
     assert scores == pytest.approx(plain_scores(model, TEMPLATES, docs_of()), abs=1e-5)
-    used = model.attrs["type_scores"].used(
-        weights_of(model).extra, weights_of(model).used_rows("table")
-    )
+    weights = weights_of(model)
+    used = model.attrs["type_scores"].used(weights.extra, weights.used_rows("table"))
     keys = weights_of(model).extra["keys"]
     has_weight = table[:-1].any(axis=1)
     assert len(used.table) == np.count_nonzero(has_weight) + 1 and not used.table[-1].any()
@@ -103,9 +98,8 @@ def test_features_are_counted_over_all_batches():
     for batches in ([docs], [docs[:2], docs[2:3], docs[3:]]):
         model = SparseLinear(TEMPLATES, min_count=2)
         index_features(model, iter(batches))
-        assert weights_of(model).extra["keys"].tolist() == sorted(
-            key for key, n in counts.items() if n >= 2
-        )
+        known = sorted(key for key, n in counts.items() if n >= 2)
+        assert weights_of(model).extra["keys"].tolist() == known
 
 
 @pytest.mark.parametrize("cells", [0, 100])
@@ -114,9 +108,8 @@ def test_scores_do_not_depend_on_the_block(monkeypatch, cells):
     whole = model.predict(docs)
     monkeypatch.setattr(sparse_linear, "KEY_TOKENS", 5)
     monkeypatch.setattr(sums, "SUM_BLOCK_WEIGHTS", cells)
-    assert all(
-        np.array_equal(part, other) for part, other in zip(whole, model.predict(docs), strict=True)
-    )
+    pairs = zip(whole, model.predict(docs), strict=True)
+    assert all(np.array_equal(part, other) for part, other in pairs)
 
 
 class TestSparseLinear(LayerContract):
@@ -147,9 +140,7 @@ def test_gradients_of_several_batches_add_up():
     expected = applied_gradients(once)["sparse_linear", "table"]
     assert expected.any()
     assert applied_gradients(twice)["sparse_linear", "table"] == pytest.approx(expected, abs=1e-4)
-    assert not applied_gradients(twice)["sparse_linear", "table"].any(), (
-        "a gradient is applied once"
-    )
+    assert not applied_gradients(twice)["sparse_linear", "table"].any()
 
 
 def test_dropout_leaves_out_features_and_scales_the_rest():
@@ -162,9 +153,7 @@ def test_dropout_leaves_out_features_and_scales_the_rest():
     dropped = (scores == 0).all(axis=1)
     assert 0.22 < dropped.mean() < 0.28
     assert scores[~dropped] == pytest.approx(np.tile(weight / 0.75, (int((~dropped).sum()), 1)))
-    assert model.predict(docs)[0] == pytest.approx(np.tile(weight, (4000, 1))), (
-        "never in prediction"
-    )
+    assert model.predict(docs)[0] == pytest.approx(np.tile(weight, (4000, 1)))
     again = model.begin_update(docs)[0][0]
     assert not np.array_equal(again, scores), "drawn anew each time"
     weights_of(model).configure(Additive(), seed=3)
@@ -176,18 +165,14 @@ def test_dropout_leaves_out_features_and_scales_the_rest():
 def test_dropout_of_gradient_and_scores_is_the_same():
     model, docs = layer(), docs_of()
     set_dropout_rate(model, 0.5)
-    G = [
-        np.random.default_rng(5).normal(size=part.shape).astype(np.float32)
-        for part in zeros(docs, L)
-    ]
+    shapes = [part.shape for part in zeros(docs, L)]
+    G = [np.random.default_rng(5).normal(size=shape).astype(np.float32) for shape in shapes]
     scores, backprop = model.begin_update(docs)
     backprop(G)
     product = sum(float((g * s).sum()) for g, s in zip(G, scores, strict=True))
     table = raw(model, "table").copy()
     gradient = applied_gradients(model)["sparse_linear", "table"]
-    assert float((table * gradient).sum()) == pytest.approx(product, abs=1e-2), (
-        "<dTable, table> = <dScores, scores>"
-    )
+    assert float((table * gradient).sum()) == pytest.approx(product, abs=1e-2)
 
 
 def test_remembered_rows_are_not_changed_by_dropout():
@@ -196,9 +181,8 @@ def test_remembered_rows_are_not_changed_by_dropout():
     for _ in range(3):
         model.begin_update(docs)
     set_dropout_rate(model, 0.0)
-    assert np.concatenate(model.begin_update(docs)[0]) == pytest.approx(
-        np.concatenate(model.predict(docs)), abs=1e-6
-    )
+    expected = np.concatenate(model.predict(docs))
+    assert np.concatenate(model.begin_update(docs)[0]) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("n_bytes", [0, 100, 10**9])

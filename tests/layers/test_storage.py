@@ -109,10 +109,8 @@ MADE_FOR = {"templates": ["bias", "orth[0]"], "n_rules": 3}
 
 
 def written(**changes):
-    tables = {
-        "table": UsedRows.of(np.eye(3, dtype=np.float32)),
-        "trans": UsedRows.of(np.ones((2, 2))),
-    }
+    table = UsedRows.of(np.eye(3, dtype=np.float32))
+    tables = {"table": table, "trans": UsedRows.of(np.ones((2, 2)))}
     signs = {"nonnegative": {"table": True, "trans": False}}
     data = WeightsShim("one", MADE_FOR).saved_bytes(signs, tables, {"keys": KEYS["any order"]})
     return srsly.msgpack_dumps({**srsly.msgpack_loads(data), **changes}) if changes else data
@@ -125,14 +123,8 @@ def read(data, made_for=MADE_FOR):
 def test_what_a_layer_saves_is_restored():
     shim = read(written())
     assert shim.parameters["table"].values.tolist() == np.eye(3).tolist()
-    assert {name: p.values.dtype for name, p in shim.parameters.items()} == {
-        "table": np.float32,
-        "trans": np.float64,
-    }
-    assert {name: p.nonnegative for name, p in shim.parameters.items()} == {
-        "table": True,
-        "trans": False,
-    }
+    parameters = {name: (p.values.dtype, p.nonnegative) for name, p in shim.parameters.items()}
+    assert parameters == {"table": (np.float32, True), "trans": (np.float64, False)}
     assert shim.extra["keys"].tolist() == KEYS["any order"].tolist()
     assert shim.to_bytes() == written()
 
@@ -156,9 +148,8 @@ def test_what_a_layer_saves_is_restored():
     ],
 )
 def test_weights_that_were_made_for_another_config(made_for, got, expected):
-    with pytest.raises(
-        ValueError, match=rf"\[HS051\].*\"one\" were made for {got}, but .* has {expected}\."
-    ):
+    message = rf"\[HS051\].*\"one\" were made for {got}, but .* has {expected}\."
+    with pytest.raises(ValueError, match=message):
         read(written(), made_for)
 
 

@@ -10,6 +10,7 @@ from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.learning.parameter import Parameter
 
 from .. import oracle
+from ..builders import layer, learn
 from ..components.chunker_helpers import listener
 from ..components.helpers import FREQUENT, sparse
 
@@ -27,16 +28,8 @@ def model(upstream="", patterns=None, **settings):
     if upstream:
         upstream_layer = {"@architectures": "spacy_hoseq.MarginalLinear.v1", "templates": TEMPLATES}
         upstream_layer["upstream"] = listener(upstream=upstream, **settings)
-        emissions = {
-            "@architectures": "spacy_hoseq.SumEmissions.v1",
-            "first": emissions,
-            "second": upstream_layer,
-        }
-    return {
-        "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
-        "emissions": emissions,
-        "patterns": patterns,
-    }
+        emissions = layer("SumEmissions", first=emissions, second=upstream_layer)
+    return layer("HigherOrderTagger", emissions=emissions, patterns=patterns)
 
 
 def doc_of(nlp, sentence):
@@ -53,11 +46,8 @@ def pipeline(patterns=None, threshold=0.0):
     settings = {"threshold": threshold}
     nlp.add_pipe("hoseq_tagger", config={"objective": "log_likelihood", "model": model()})
     nlp.add_pipe("hoseq_chunker", config={"model": model("hoseq_tagger", patterns, **settings)})
-    of_names = {
-        "model": model("hoseq_chunker", **settings),
-        "spans_key": "names",
-        "representation": "iob2",
-    }
+    of_names = {"spans_key": "names", "representation": "iob2"}
+    of_names["model"] = model("hoseq_chunker", **settings)
     nlp.add_pipe("hoseq_chunker", name="names", config=of_names)
     examples = [Example(nlp.make_doc(sentence[0]), doc_of(nlp, sentence)) for sentence in CORPUS]
     nlp.initialize(lambda: examples)
@@ -100,10 +90,8 @@ def test_the_gradient_is_that_of_all_losses(patterns):
     names = [(shim, name) for shim in shims(nlp, LAYERS) for name in shim.parameters]
     rng = np.random.default_rng(1)
     for (shim, name), gradient in zip(names, gradients, strict=True):
-        values, cells = (
-            shim.parameters[name].values,
-            rng.permutation(np.argwhere(np.ones(gradient.shape)))[:12],
-        )
+        values = shim.parameters[name].values
+        cells = rng.permutation(np.argwhere(np.ones(gradient.shape)))[:12]
         differences = []
         for i in map(tuple, cells.tolist()):
             before = values[i]
@@ -112,10 +100,8 @@ def test_the_gradient_is_that_of_all_losses(patterns):
             values[i] = before - 1e-5
             differences.append((above - updated(nlp, examples)[0]) / 2e-5)
             values[i] = before
-        assert oracle.relative_error(gradient[tuple(cells.T)], np.array(differences)) < 1e-6, (
-            shim.name,
-            name,
-        )
+        error = oracle.relative_error(gradient[tuple(cells.T)], np.array(differences))
+        assert error < 1e-6, (shim.name, name)
 
 
 def test_a_gradient_factor_of_zero_stops_at_the_chunker():
@@ -136,21 +122,17 @@ def test_a_gradient_factor_of_zero_stops_at_the_chunker():
 
 def test_three_layers_learn_are_saved_and_read_raw_text(tmp_path):
     nlp, examples = pipeline()
-    nlp.initialize(lambda: examples)
-    for _ in range(30):
-        nlp.update(examples)
+    learn(nlp, examples, 30)
     nlp.to_disk(tmp_path)
     again = spacy.load(tmp_path)
     texts = [text for text, *_ in CORPUS]
-    for doc, twin, (_, tags, chunks, names) in zip(
-        nlp.pipe(texts), again.pipe(texts), CORPUS, strict=True
-    ):
+    rows = zip(nlp.pipe(texts), again.pipe(texts), CORPUS, strict=True)
+    for doc, twin, (_, tags, chunks, names) in rows:
         assert [t.tag_ for t in doc] == tags.split()
         for key, gold in (("chunks", chunks), ("names", names)):
             assert [(s.start, s.end, s.label_) for s in doc.spans[key]] == gold
-            assert (
-                doc.spans[key].attrs["scores"].tolist() == twin.spans[key].attrs["scores"].tolist()
-            )
+            group, other = doc.spans[key], twin.spans[key]
+            assert group.attrs["scores"].tolist() == other.attrs["scores"].tolist()
 
 
 def test_a_chunker_is_not_copied_into_its_listener():

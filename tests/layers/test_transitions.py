@@ -13,6 +13,7 @@ from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.learning.objectives import OBJECTIVES
 from spacy_hoseq.patterns.counted import FrequentTransitions
 
+from ..builders import layer, unannotated
 from ..components.helpers import sparse
 from .helpers import applied_gradients, define, index_features, randomize, zeros
 from .taggers import GOLD, LABELS, L, docs_of
@@ -23,19 +24,16 @@ EMISSIONS, PAIRS = ["bias", "lower[0]"], ["lower[0]", "lower[-1]"]
 def tagger(seed=0, pairs=PAIRS):
     docs = docs_of()
     model = HigherOrderTagger(SparseLinear(EMISSIONS), transitions=SparseLinear(pairs))
-    for layer in model.layers:
-        index_features(layer, [docs])
+    for each in model.layers:
+        index_features(each, [docs])
     define(model, LABELS, GOLD)
     model.initialize(X=docs, Y=zeros(docs, L))
     return randomize(model, seed)
 
 
 def parameters(model):
-    return {
-        (i, name): p
-        for i, shim in enumerate(weights_in(model))
-        for name, p in shim.parameters.items()
-    }
+    shims = enumerate(weights_in(model))
+    return {(i, name): p for i, shim in shims for name, p in shim.parameters.items()}
 
 
 def plain_scores(layer, docs):
@@ -70,31 +68,26 @@ def test_potentials_are_those_of_a_plain_loop(seed):
 
 def test_pairs_at_first_tokens_have_no_gradient():
     """Only words that begin all sentences they are in."""
-    docs = [
-        Doc(docs_of()[0].vocab, words=words)
-        for words in (["first", "x"], ["first"], ["first", "y", "x"])
-    ]
+    texts = (["first", "x"], ["first"], ["first", "y", "x"])
+    docs = [Doc(docs_of()[0].vocab, words=words) for words in texts]
     model = HigherOrderTagger(SparseLinear(["bias"]), transitions=SparseLinear(["lower[0]"]))
-    for layer in model.layers:
-        index_features(layer, [docs])
+    for each in model.layers:
+        index_features(each, [docs])
     model.initialize(X=docs, Y=zeros(docs, L))
     randomize(model)
     weights_in(model)[2].name = "pairs"
     potentials, backprop = model.begin_update(docs)
-    backprop(
-        OBJECTIVES["log_likelihood"](potentials, np.eye(L, dtype=bool)[[0, 1, 2, 0, 1, 2]]).gradient
-    )
+    gold = np.eye(L, dtype=bool)[[0, 1, 2, 0, 1, 2]]
+    backprop(OBJECTIVES["log_likelihood"](potentials, gold).gradient)
     words = applied_gradients(model)["pairs", "table"]
-    assert (np.abs(words) > 1e-3).any(axis=1).sum() == 2 and len(words) == 4, (
-        "first, x, y, and the row of no feature"
-    )
+    is_learnt = (np.abs(words) > 1e-3).any(axis=1)
+    assert is_learnt.sum() == 2 and len(words) == 4, "first, x, y, and the row of no feature"
 
 
 def test_not_together_with_patterns():
     with pytest.raises(ValueError, match=r"\[HS099\].*label patterns"):
-        HigherOrderTagger(
-            SparseLinear(EMISSIONS), FrequentTransitions(3, 1), transitions=SparseLinear(PAIRS)
-        )
+        patterns = FrequentTransitions(3, 1)
+        HigherOrderTagger(SparseLinear(EMISSIONS), patterns, transitions=SparseLinear(PAIRS))
 
 
 @pytest.mark.parametrize("width", [L, L * L - 1, L * L + 1])
@@ -115,19 +108,14 @@ PAIRED = [
 
 
 def examples_of(nlp, corpus=PAIRED):
-    return [
-        Example.from_dict(Doc(nlp.vocab, words=text.split()), {"tags": tags.split()})
-        for text, tags in corpus
-    ]
+    docs = [Doc(nlp.vocab, words=text.split(), tags=tags.split()) for text, tags in corpus]
+    return [Example(unannotated(doc, nlp.vocab), doc) for doc in docs]
 
 
 def trained(objective, transitions):
     nlp = spacy.blank("xx")
-    model = {
-        "@architectures": "spacy_hoseq.HigherOrderTagger.v1",
-        "emissions": sparse(["lower[0]"]),
-        "transitions": transitions,
-    }
+    layers = {"emissions": sparse(["lower[0]"]), "transitions": transitions}
+    model = layer("HigherOrderTagger", **layers)
     nlp.add_pipe("hoseq_tagger", config={"objective": objective, "model": model})
     optimizer = nlp.initialize(lambda: examples_of(nlp))
     for _ in range(30):
@@ -138,7 +126,6 @@ def trained(objective, transitions):
 def test_dropout_of_transitions():
     """That of training holds for them, too."""
     nlp = trained("log_likelihood", sparse(["lower[0]"]))
-    losses = [
-        nlp.update(examples_of(nlp), drop=drop, losses={})["hoseq_tagger"] for drop in (0.0, 0.9)
-    ]
+    examples = examples_of(nlp)
+    losses = [nlp.update(examples, drop=d, losses={})["hoseq_tagger"] for d in (0.0, 0.9)]
     assert losses[1] > losses[0] + 0.1

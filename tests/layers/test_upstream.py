@@ -30,14 +30,9 @@ KEY = UpstreamKey("tagger", 0.0)
 
 def docs_of():
     """Several sentences, one token, nothing at all."""
-    return [
-        Doc(VOCAB),
-        doc_of("a b c d e", sent_starts=[1, 0, 1, 0, 0]),
-        doc_of("a"),
-        Doc(VOCAB),
-        doc_of("b c d", sent_starts=[1, 0, 0]),
-        Doc(VOCAB),
-    ]
+    five = doc_of("a b c d e", sent_starts=[1, 0, 1, 0, 0])
+    three = doc_of("b c d", sent_starts=[1, 0, 0])
+    return [Doc(VOCAB), five, doc_of("a"), Doc(VOCAB), three, Doc(VOCAB)]
 
 
 def starts_of(docs):
@@ -51,16 +46,12 @@ def labels_of(docs, seed=0, threshold=0.0):
     rng = np.random.default_rng(seed)
     starts = starts_of(docs)
     tokens, labels = np.nonzero(rng.random((len(starts), len(LABELS))) < 0.6)
-    pairs = [
-        (i, j)
-        for j, later in enumerate(tokens.tolist())
-        for i, earlier in enumerate(tokens.tolist())
-        if earlier == later - 1 and not starts[later] and rng.random() < 0.7
-    ]
+    later = [(j, token) for j, token in enumerate(tokens.tolist()) if not starts[token]]
+    pairs = [(i, j) for j, token in later for i in np.flatnonzero(tokens == token - 1).tolist()]
+    pairs = [pair for pair in pairs if rng.random() < 0.7]
     earlier, later = np.array(pairs, np.intp).reshape(-1, 2).T
-    p, q = (
-        rng.uniform(0.1, 1, n).astype(np.float32).astype(float) for n in (len(tokens), len(pairs))
-    )
+    sizes = len(tokens), len(pairs)
+    p, q = (rng.uniform(0.1, 1, n).astype(np.float32).astype(float) for n in sizes)
     return upstream_labels(ProbableLabels(tokens, labels, p, earlier, later, q), LABELS, threshold)
 
 
@@ -68,14 +59,10 @@ def as_tables(labels, least=0.0):
     """{(token, key): p} and {(token, earlier key, key): q} that are not below `least`; both in order."""
     tokens, values, p, earlier, later, q = labels.probable
     keys = values.tolist()
-    entries = {
-        (t, key): value for t, key, value in zip(tokens.tolist(), keys, p.tolist(), strict=True)
-    }
+    entries = dict(zip(zip(tokens.tolist(), keys, strict=True), p.tolist(), strict=True))
     assert (tokens[earlier] == tokens[later] - 1).all() and len(entries) == len(tokens)
-    pairs = {
-        (int(tokens[j]), keys[i], keys[j]): value
-        for i, j, value in zip(earlier, later, q.tolist(), strict=True)
-    }
+    rows = zip(earlier, later, q.tolist(), strict=True)
+    pairs = {(int(tokens[j]), keys[i], keys[j]): value for i, j, value in rows}
     return tuple([(k, v) for k, v in table.items() if v >= least] for table in (entries, pairs))
 
 
@@ -98,9 +85,9 @@ def test_other_batches_of_the_same_docs():
     found = as_tables(read_upstream([docs[4], docs[3], docs[1]], KEY))
     # token of the batch -> of the new one
     new = {**{t: t + 3 for t in range(5)}, **{t: t - 6 for t in (6, 7, 8)}}
-    expected = [
-        {(new[t], *keys): p for (t, *keys), p in table if t in new} for table in (entries, pairs)
-    ]
+    expected = []
+    for table in (entries, pairs):
+        expected.append({(new[t], *keys): p for (t, *keys), p in table if t in new})
     assert [dict(part) for part in found] == expected
     assert as_tables(read_upstream([docs[2]], KEY))[1] == []
 
@@ -109,10 +96,8 @@ def test_other_batches_of_the_same_docs():
 def test_no_tokens(docs):
     write_upstream(docs, KEY, labels_of(docs))
     assert as_tables(read_upstream(docs, KEY)) == ([], [])
-    assert as_tables(read_upstream([Doc(VOCAB) for _ in docs], UpstreamKey("never", 0.0))) == (
-        [],
-        [],
-    )
+    empty = read_upstream([Doc(VOCAB) for _ in docs], UpstreamKey("never", 0.0))
+    assert as_tables(empty) == ([], [])
 
 
 def test_docs_stay_as_they_are():
@@ -145,9 +130,8 @@ def test_doc_without_labels(name):
     docs = docs_of()
     write_upstream(docs[:4], KEY, labels_of(docs[:4]))
     listener = make_marginal_listener(name, threshold=0.0)
-    with pytest.raises(
-        ValueError, match=rf"\[HS100\] The Doc '[abcde ]+' has no labels .*\"{name}\""
-    ):
+    message = rf"\[HS100\] The Doc '[abcde ]+' has no labels .*\"{name}\""
+    with pytest.raises(ValueError, match=message):
         listener.predict(docs)
 
 

@@ -39,10 +39,8 @@ def test_storage_of_several_arrays_and_extras():
     shim = shim_of(table=half(3, 2), positive=np.array([0.5, 0.0, 2.0]))
     shim.extra = {"keys": np.arange(5, dtype=np.uint64), "number": 3}
     back = loaded(shim.to_bytes())
-    assert {name: p.nonnegative for name, p in back.parameters.items()} == {
-        "table": False,
-        "positive": True,
-    }
+    signs = {name: p.nonnegative for name, p in back.parameters.items()}
+    assert signs == {"table": False, "positive": True}
     assert back.extra["keys"].tolist() == [0, 1, 2, 3, 4] and back.extra["keys"].dtype == np.uint64
     assert back.extra["number"] == 3
 
@@ -52,9 +50,7 @@ def test_what_is_saved_is_what_predicts():
     finished = shim.values("table", is_train=False)
     assert finished.tolist() == [[float(np.float16(x)) for x in (0.1, 1e-9, 1 / 3, 123.456)]]
     assert np.array_equal(loaded(shim.to_bytes()).values("table", is_train=False), finished)
-    assert shim.values("table", is_train=True).tolist() == [[0.1, 1e-9, 1 / 3, 123.456]], (
-        "training goes on exactly"
-    )
+    assert shim.values("table", is_train=True).tolist() == [[0.1, 1e-9, 1 / 3, 123.456]]
 
 
 @pytest.mark.parametrize("averaged", [True, False, "late"])
@@ -124,17 +120,15 @@ def test_model_without_these_weights():
 
 
 def test_truncated_at_any_place():
-    shim = weights_of(layer())
-    data = shim.to_bytes()
+    data = weights_of(layer()).to_bytes()
     for end in [*range(0, len(data), 7), len(data) - 1]:
         with pytest.raises(ValueError, match=r"\[HS050\].*sparse_linear"):
             WeightsShim("sparse_linear").from_bytes(data[:end])
 
 
 def test_weights_of_another_layer():
-    with pytest.raises(
-        ValueError, match=r"\[HS051\].*\"sparse_linear\".*made for layer test.*has sparse_linear"
-    ):
+    message = r"\[HS051\].*\"sparse_linear\".*made for layer test.*has sparse_linear"
+    with pytest.raises(ValueError, match=message):
         WeightsShim("sparse_linear").from_bytes(shim_of(table=half(2, 2)).to_bytes())
 
 

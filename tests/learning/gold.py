@@ -31,7 +31,5 @@ def tables(case, gold, margin=0.0):
     for single, part in zip(case.singles(), np.split(gold, case.starts[1:]), strict=True):
         table = oracle.joint_table(single)
         wrong = sum(~part[t][table.labellings[:, t]] for t in range(len(part)))
-        yield (
-            table._replace(scores=table.scores + margin * wrong),
-            oracle.joint_table(replace(single, allowed=part)),
-        )
+        table = table._replace(scores=table.scores + margin * wrong)
+        yield table, oracle.joint_table(replace(single, allowed=part))

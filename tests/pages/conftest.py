@@ -12,11 +12,8 @@ import pytest
 def chromium():
     """RETURNS a driver. Skips where there is no browser."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="pip install selenium")
-    browser = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
+    names = ("chromium", "chromium-browser", "google-chrome")
+    browser = next(filter(None, map(shutil.which, names)), None)
     driver = shutil.which("chromedriver")
     if browser is None or driver is None:
         pytest.skip("no Chromium with its driver: apt-get install chromium chromium-driver")

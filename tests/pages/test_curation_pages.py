@@ -22,23 +22,20 @@ def findings(n):
     for i in range(n):
         gold = Alternative([(2, 3, "A")], 0.01)
         others = [Alternative([(2, 3, "<b>")], 0.9), Alternative([], 0.05)]
-        made.append(
-            Finding(i, "tagger", "tag", 2, 3, (0, len(docs[i])), gold, others, 4.5, 0.02, 0.01, 1e9)
-        )
+        span = 2, 3, (0, len(docs[i]))
+        made.append(Finding(i, "tagger", "tag", *span, gold, others, 4.5, 0.02, 0.01, 1e9))
     return findings_page(docs, made)
 
 
 def rows(driver):
-    return [
-        row for row in driver.find_elements("css selector", "#findings > li") if row.is_displayed()
-    ]
+    rows = driver.find_elements("css selector", "#findings > li")
+    return [row for row in rows if row.is_displayed()]
 
 
 def test_a_finding_opens_by_mouse_and_keys(browse):
     from selenium.webdriver.common.keys import Keys
 
-    driver = browse(findings(3))
-    first, second, _ = rows(driver)
+    first, second, _ = rows(browse(findings(3)))
     assert "<script>alert(1)</script>" in first.text and "0.0100" not in first.text
     first.find_element("css selector", "button").click()
     assert "A (annotated)" in first.text and "0.0100" in first.text and "nothing" in first.text
@@ -51,10 +48,8 @@ def test_a_finding_has_the_reasons_of_the_model(browse):
 
     nlp = chunker_helpers.trained("marginals", 8)
     examples = chunker_helpers.examples_of(nlp)
-    judgements = list(
-        judged(nlp, [Example(eg.predicted, mistaken(eg.reference)) for eg in examples])
-    )
-    made = ranked(judgements, n=20, k=2, with_reasons=True)
+    wrong = [Example(eg.predicted, mistaken(eg.reference)) for eg in examples]
+    made = ranked(list(judged(nlp, wrong)), n=20, k=2, with_reasons=True)
     assert {one.component for one in made if one.why} == {"hoseq_tagger", "hoseq_chunker"}
     for one in made:
         if one.why is not None:
@@ -73,9 +68,8 @@ def mistaken(doc):
     """With another tag at its first word, and chunks of the other type."""
     copy = doc.copy()
     copy[0].tag_ = "V" if copy[0].tag_ != "V" else "N"
-    spans = [
-        Span(copy, s.start, s.end, "VP" if s.label_ == "NP" else "NP") for s in doc.spans["chunks"]
-    ]
+    other = {"NP": "VP"}
+    spans = [Span(copy, s.start, s.end, other.get(s.label_, "NP")) for s in doc.spans["chunks"]]
     copy.spans["chunks"] = spans
     return copy
 
@@ -94,14 +88,13 @@ def test_findings_are_filtered(browse):
 @pytest.mark.parametrize("page", ["findings", "report"])
 def test_nothing_is_wider_than_the_screen_or_comes_from_the_network(browse, page, width):
     nlp = helpers.ready("log_likelihood")
-    html = (
-        findings(3) if page == "findings" else as_page(report(nlp, examples(), model="m", data="d"))
-    )
+    html = findings(3)
+    if page != "findings":
+        html = as_page(report(nlp, examples(), model="m", data="d"))
     driver = browse(html, width)
     driver.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
-    shown = driver.execute_script(
-        "return [document.documentElement.scrollWidth, window.innerWidth]"
-    )
+    widths = "return [document.documentElement.scrollWidth, window.innerWidth]"
+    shown = driver.execute_script(widths)
     assert shown[0] <= shown[1]
     assert driver.execute_script("return performance.getEntriesByType('resource').length") == 0
 

@@ -20,11 +20,8 @@ def page():
 def test_features_are_found_by_name(browse, page):
     driver = browse(page)
     (field,) = driver.find_elements("css selector", "input")
-    rows = [
-        row
-        for row in driver.find_elements("css selector", "#features-1 tbody tr")
-        if row.is_displayed()
-    ]
+    rows = driver.find_elements("css selector", "#features-1 tbody tr")
+    rows = [row for row in rows if row.is_displayed()]
     field.send_keys("suffix2[0] = he")
     shown = [row for row in rows if row.is_displayed()]
     assert 0 < len(shown) < len(rows) and all("suffix2[0] = he" in row.text for row in shown)
@@ -36,7 +33,6 @@ def test_features_are_found_by_name(browse, page):
 @pytest.mark.parametrize("width", [360, 1400])
 def test_nothing_is_wider_than_the_screen(browse, page, width):
     driver = browse(page, width)
-    shown = driver.execute_script(
-        "return [document.documentElement.scrollWidth, window.innerWidth]"
-    )
+    widths = "return [document.documentElement.scrollWidth, window.innerWidth]"
+    shown = driver.execute_script(widths)
     assert shown[0] <= shown[1]

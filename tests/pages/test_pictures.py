@@ -26,18 +26,16 @@ LABELS = ("N", "A_LONG_NAME_OF_A_LABEL", "NP", LONG)
 def page():
     """Of a pipeline of which most labels are wrong, so that confusions are many."""
     nlp = chunker_helpers.trained("marginals", 8)
-    docs = [
-        Doc(nlp.vocab, words=[*WORDS[i:], *WORDS[:i]], spaces=[False] * len(WORDS))
-        for i in range(len(WORDS))
-    ]
+    no_spaces = [False] * len(WORDS)
+    texts = [[*WORDS[i:], *WORDS[:i]] for i in range(len(WORDS))]
+    docs = [Doc(nlp.vocab, words=words, spaces=no_spaces) for words in texts]
     examples = []
     for number, doc in enumerate(docs):
         gold = doc.copy()
         for i, token in enumerate(gold):
             token.tag_ = LABELS[(i + number) % len(LABELS)]
-        gold.spans["chunks"] = [
-            Span(gold, i, i + 2, LABELS[i % len(LABELS)]) for i in range(0, len(gold), 2)
-        ]
+        firsts = range(0, len(gold), 2)
+        gold.spans["chunks"] = [Span(gold, i, i + 2, LABELS[i % len(LABELS)]) for i in firsts]
         examples.append(Example(doc, gold))
     return as_page(report(nlp, examples, model="training/model-best", data=f"{LONG}.spacy"))
 
@@ -56,9 +54,8 @@ def test_a_report(browse, page, width, dark):
     text = driver.find_element("tag name", "main").text
     assert "no chunk" in text and "training/model-best" in text
     assert driver.find_elements("css selector", ".matrix td.right")
-    assert "oldinternationalisation" in driver.execute_script("return document.body.textContent"), (
-        "as it is written"
-    )
+    shown = driver.execute_script("return document.body.textContent")
+    assert "oldinternationalisation" in shown, "as it is written"
 
 
 @pytest.mark.parametrize("spread", [0.02, 0.2, 5.0])
@@ -66,8 +63,7 @@ def test_pictures_of_probabilities(browse, spread):
     """Ticks of any size, and a title that is too long."""
     rng = np.random.default_rng(0)
     p = rng.dirichlet([spread] * 4, 500)
-    gold = np.array([rng.choice(4, p=row) for row in p])
-    found = quality(p, gold, p.argmax(axis=1))
+    found = quality(p, np.array([rng.choice(4, p=row) for row in p]), p.argmax(axis=1))
     title = f"Probabilities of hoseq_tagger: training/model-best on {LONG}.spacy"
     picture = draw_calibration(found, found, title=title)[:-1]
     driver = browse(f'<!DOCTYPE html><body style="margin: 0">{picture}', 1000)
@@ -79,13 +75,11 @@ def test_pictures_of_probabilities(browse, spread):
 def test_a_sentence_as_a_picture(browse, width):
     words = [*WORDS, "我们今天去北京大学", "看", LONG]
     draw = script("common/draw").draw_sentence
-    picture = draw(
-        words, ["A_LONG_LABEL", *["N"] * (len(words) - 1)], [0.9] * len(words), width=width
-    )
+    labels = ["A_LONG_LABEL", *["N"] * (len(words) - 1)]
+    picture = draw(words, labels, [0.9] * len(words), width=width)
     driver = browse(f'<!DOCTYPE html><body style="margin: 0">{picture}')
-    ends = (
-        "return [...document.querySelectorAll('text')].map(t => t.getBBox().x + t.getBBox().width)"
-    )
+    end = "t => t.getBBox().x + t.getBBox().width"
+    ends = f"return [...document.querySelectorAll('text')].map({end})"
     assert max(driver.execute_script(ends)) <= width
     driver.execute_script("document.querySelectorAll('title').forEach(one => one.remove())")
     assert overlaps(driver) == []
@@ -95,15 +89,12 @@ def test_a_sentence_as_a_picture(browse, width):
 def test_words_stand_as_they_are_written(browse, width):
     """No space before a comma, none between Chinese words, where the labels leave room."""
     nlp = spacy.blank("xx")
-    doc = Doc(
-        nlp.vocab, words=["Look", ",", "here"], spaces=[False, True, False], tags=["V", ",", "R"]
-    )
+    words, spaces = ["Look", ",", "here"], [False, True, False]
+    doc = Doc(nlp.vocab, words=words, spaces=spaces, tags=["V", ",", "R"])
     driver = browse(text_page([doc]), width)
     assert overlaps(driver) == []
     box_of = "const range = document.createRange(); range.selectNodeContents(arguments[0]);"
     box_of += "return range.getBoundingClientRect().toJSON()"
-    look, comma, here = (
-        driver.execute_script(box_of, word)
-        for word in driver.find_elements("css selector", ".word > span")
-    )
+    words = driver.find_elements("css selector", ".word > span")
+    look, comma, here = (driver.execute_script(box_of, word) for word in words)
     assert comma["left"] - look["right"] < 1 and here["left"] - comma["right"] > 3

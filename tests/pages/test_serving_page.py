@@ -81,9 +81,8 @@ def test_a_text_that_is_too_long_says_so_and_stays(chromium, server):
     assert typed(chromium, "word " * 60) == []
     said = chromium.execute_script("return document.querySelector('[role=alert]').textContent")
     assert "300 characters" in said and "--" not in said and value(chromium) == "word " * 60
-    severe = [
-        entry["message"] for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"
-    ]
+    log = chromium.get_log("browser")
+    severe = [entry["message"] for entry in log if entry["level"] == "SEVERE"]
     assert len(severe) == 1 and "413" in severe[0]
 
 

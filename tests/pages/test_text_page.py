@@ -42,9 +42,8 @@ def annotated():
     for token in doc:
         token.set_morph("Case=Nom|Gender=Fem|Number=Sing|Person=3|VerbForm=Fin")
     chunks = [Span(doc, i, i + 1, f"CHUNK{i}") for i in range(len(WORDS))]
-    doc.spans["chunks"] = SpanGroup(
-        doc, name="chunks", spans=chunks, attrs={"scores": [0.994] * len(chunks)}
-    )
+    attrs = {"scores": [0.994] * len(chunks)}
+    doc.spans["chunks"] = SpanGroup(doc, name="chunks", spans=chunks, attrs=attrs)
     doc.set_ents([Span(doc, 0, 2, "PERSON"), Span(doc, 4, 5, "A_LONG_NAME_OF_A_LABEL")])
     crossing = [Span(doc, 0, 3, "ONE"), Span(doc, 2, 6, "TWO"), Span(doc, 2, 3, "THREE")]
     doc.spans["crossing"] = SpanGroup(doc, name="crossing", spans=crossing)
@@ -77,22 +76,11 @@ def test_no_text_hides_another_one(browse, width, dark):
     words_of(driver)[4].click()
     assert overlaps(driver) == [] and pale(driver) == []
     shown = driver.find_element("css selector", "main").text
-    for text in (
-        "Ana",
-        "CHUNK0",
-        "PERSON",
-        "ONE",
-        "TWO",
-        "THREE",
-        "<b>",
-        "do not tell",
-        "Gender: Fem",
-        "0.994",
-    ):
+    texts = ("Ana", "CHUNK0", "PERSON", "ONE", "TWO", "THREE", "<b>", "do not tell")
+    for text in (*texts, "Gender: Fem", "0.994"):
         assert text in shown, text
-    assert "chunks CHUNK0, crossing ONE, ents PERSON" in words_of(driver)[0].get_attribute(
-        "aria-label"
-    )
+    label = words_of(driver)[0].get_attribute("aria-label")
+    assert "chunks CHUNK0, crossing ONE, ents PERSON" in label
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
@@ -120,10 +108,8 @@ def test_sentences_run_as_they_are_written(browse, width):
     """Each word of Hebrew left of the one before, in the same line, with its label; a full stop beside its word."""
     nlp = spacy.blank("xx")
     hebrew, english = ["שלום", "עולם", "Rome", "."], ["a", LONG, "cat", "."]
-    docs = [
-        Doc(nlp.vocab, words=words, spaces=[True, True, False, False])
-        for words in (hebrew, english)
-    ]
+    spaces = [True, True, False, False]
+    docs = [Doc(nlp.vocab, words=words, spaces=spaces) for words in (hebrew, english)]
     for doc in docs:
         for token in doc:
             token.tag_ = "NNP"

@@ -24,17 +24,14 @@ def agree(labels, tags):
         if tag not in (label if isinstance(label, list) else [label]) and label[0] not in "?*":
             return False
     variables = {label for label in labels if label[0] == "?"}
-    return all(
-        len({t for x, t in zip(labels, tags, strict=True) if x == v}) == 1 for v in variables
-    )
+    pairs = list(zip(labels, tags, strict=True))
+    return all(len({tag for x, tag in pairs if x == v}) == 1 for v in variables)
 
 
 def examples_of(rules):
     """Words and tags of each rule's example."""
-    return [
-        zip(*(pair.rsplit("/", 1) for pair in rule["example"].split(" ")), strict=True)
-        for rule in rules
-    ]
+    texts = [[pair.rsplit("/", 1) for pair in rule["example"].split(" ")] for rule in rules]
+    return [zip(*pairs, strict=True) for pairs in texts]
 
 
 def all_labels(rules):
@@ -58,34 +55,23 @@ def test_rules_tell_about_themselves(tag_set):
     rules = chinese_pos_rules(tag_set)
     families = {}
     for rule in rules:
-        assert (
-            set(rule) == {"name", "note", "example", "tokens", "labels", "count", "optional"}
-            and rule["optional"]
-        )
-        assert (
-            re.fullmatch(r"[a-z -]+ [1-9]\d*", rule["name"])
-            and rule["note"].strip() == rule["note"] != ""
-        )
+        assert set(rule) == {*"name note example tokens labels count optional".split()}
+        assert rule["optional"]
+        assert re.fullmatch(r"[a-z -]+ [1-9]\d*", rule["name"])
+        assert rule["note"].strip() == rule["note"] != ""
         assert 0 < rule["count"][0] <= rule["count"][1]
-        assert len(rule["labels"]) >= 3 or len(set(map(str, rule["labels"]))) == 2, (
-            "more than a transition"
-        )
+        assert len(rule["labels"]) >= 3 or len(set(map(str, rule["labels"]))) == 2
         family, number = rule["name"].rsplit(" ", 1)
         families.setdefault(family, []).append(int(number))
     assert all(numbers == list(range(1, len(numbers) + 1)) for numbers in families.values())
-    assert (
-        len(families) >= 13
-        and len({str([rule["tokens"], rule["labels"]]) for rule in rules}) == len(rules) >= 80
-    )
+    distinct = {str([rule["tokens"], rule["labels"]]) for rule in rules}
+    assert len(families) >= 13 and len(distinct) == len(rules) >= 80
 
 
 def test_families_of_the_paper(tag_set):
     comma, preposition, _ = TAG_SETS[tag_set]
-    labels = {
-        rule["name"]: rule["labels"]
-        for rule in chinese_pos_rules(tag_set)
-        if "Figure 9" in rule["note"]
-    }
+    shown = [rule for rule in chinese_pos_rules(tag_set) if "Figure 9" in rule["note"]]
+    labels = {rule["name"]: rule["labels"] for rule in shown}
     assert labels["coordination 1"] == ["?y", comma, "?y", comma, "?y"]
     assert labels["coordination 2"] == ["?y", comma, "?y", "CC", "?y"]
     assert labels["percentage 1"] == ["CD", "CC", "CD"]
@@ -97,9 +83,7 @@ def test_label_patterns_say_what_the_rules_do(tag_set):
     rules = chinese_pos_rules(tag_set)
     labels = all_labels(rules)
     features = RulePatterns(rules).define(labels, [])
-    assert not features.is_span.any() and features.n_weights == len(rules), (
-        "one weight for each rule"
-    )
+    assert not features.is_span.any() and features.n_weights == len(rules)
     assert features.rule_of.tolist() == features.weight_of.tolist()
     found = {(rule, tuple(labels[y] for y in pattern))
              for pattern, rule in zip(features.patterns, features.rule_of.tolist(), strict=True)}  # fmt: skip
@@ -115,12 +99,10 @@ def test_label_patterns_say_what_the_rules_do(tag_set):
 def test_rules_whose_labels_are_missing_are_left_out(tag_set):
     """Without names, nothing that needs the tag of names; rules that allow others, too, are left out as well."""
     name, rules = TAG_SETS[tag_set][2], chinese_pos_rules(tag_set)
-    features = RulePatterns(rules).define(
-        [label for label in all_labels(rules) if label != name], []
-    )
-    without = [
-        name not in np.hstack([np.atleast_1d(some) for some in rule["labels"]]) for rule in rules
-    ]
+    others = [label for label in all_labels(rules) if label != name]
+    features = RulePatterns(rules).define(others, [])
+    labels = [np.hstack([np.atleast_1d(some) for some in rule["labels"]]) for rule in rules]
+    without = [name not in some for some in labels]
     assert sorted(set(features.rule_of.tolist())) == np.flatnonzero(without).tolist()
     assert 30 < sum(without) < len(rules) - 5
     assert RulePatterns(rules).define(["X", "Y"], []).patterns == []

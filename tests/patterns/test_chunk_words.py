@@ -1,5 +1,7 @@
 """Chunks by their words, against a search through all spans."""
 
+import itertools
+
 import numpy as np
 import pytest
 import spacy
@@ -9,17 +11,12 @@ from spacy_hoseq.patterns.chunk_words import ChunkWords
 
 VOCAB = spacy.blank("xx").vocab
 TAGS = ["O", "U-ORG", "B-ORG", "I-ORG", "L-ORG", "U-LOC", "B-LOC", "I-LOC", "L-LOC"]
-WORDS = {
-    "begins": [["a"], ["ab", "bb"]],
-    "ends": [["d", "cd"], ["e"]],
-    "before": [["a"], ["f", "ef"]],
-    "after": [["f"]],
-}
-CLASSES = [
-    {"name": f"{where} {i}", "where": where, "words": words, "note": "for the reader"}
-    for where, some in WORDS.items()
-    for i, words in enumerate(some)
-]
+WORDS = {"begins": [["a"], ["ab", "bb"]], "ends": [["d", "cd"], ["e"]]}
+WORDS |= {"before": [["a"], ["f", "ef"]], "after": [["f"]]}
+NAMES = [(where, i) for where, some in WORDS.items() for i in range(len(some))]
+CLASSES = [{"name": f"{where} {i}", "where": where} for where, i in NAMES]
+for (where, i), each in zip(NAMES, CLASSES, strict=True):
+    each |= {"words": WORDS[where][i], "note": "for the reader"}
 TESTS = ["ends", "size", "begins+ends", "before+size", "inner+ends", "ends+after"]
 
 
@@ -30,12 +27,8 @@ def source():
 def listed(where, text, at_end):
     """Class, from 1, and length of the longest listed word that the text begins or ends with; 0, 0."""
     fits = text.endswith if at_end else text.startswith
-    found = [
-        (len(word), i)
-        for i, some in enumerate(WORDS[where], start=1)
-        for word in some
-        if fits(word)
-    ]
+    classes = enumerate(WORDS[where], start=1)
+    found = [(len(word), i) for i, some in classes for word in some if fits(word)]
     return max(found)[::-1] if found else (0, 0)
 
 
@@ -48,24 +41,18 @@ def plain(words, max_size):
             kind, size = listed("ends", "".join(words[:end]), True)
             if not kind or size > len(text):
                 continue
-            shortest = next(
-                n for n in range(1, end + 1) if len("".join(words[end - n : end])) >= size
-            )
-            inside = [
-                listed("ends", "".join(words[:i]), True)[0]
-                for i in range(first + 1, end - shortest + 1)
-            ]
+            long = [n for n in range(1, end + 1) if len("".join(words[end - n : end])) >= size]
+            shortest = long[0]
+            ends = range(first + 1, end - shortest + 1)
+            inside = [listed("ends", "".join(words[:i]), True)[0] for i in ends]
             earlier = [number for number in inside if number]
-            seen = {
-                "begins": 3
-                if shortest == end - first
-                else listed("begins", "".join(words[first:]), False)[0],
-                "ends": kind,
-                "before": listed("before", "".join(words[:first]), True)[0],
-                "after": listed("after", "".join(words[end:]), False)[0],
-                "inner": 0 if not earlier else 1 + (earlier[-1] != kind),
-                "size": end - first - 1,
-            }
+            seen = {"ends": kind, "size": end - first - 1}
+            seen["begins"] = 3
+            if shortest != end - first:
+                seen["begins"] = listed("begins", "".join(words[first:]), False)[0]
+            seen["before"] = listed("before", "".join(words[:first]), True)[0]
+            seen["after"] = listed("after", "".join(words[end:]), False)[0]
+            seen["inner"] = 0 if not earlier else 1 + (earlier[-1] != kind)
             found[end - 1, end - first] = seen
     return found
 
@@ -107,21 +94,19 @@ def test_what_fires_is_that_of_a_search(seed):
     for doc in docs:
         for sentence in doc.sents if len(doc) else ():
             for (last, size), seen in plain([token.text for token in sentence], 4).items():
-                chunk = (
-                    [(2, *[3] * (size - 2), 4)] if size > 1 else [(y, 1) for y in (0, 1, 4, 5, 8)]
-                )
-                expected += [
-                    (shift + sentence.start + last, p, w) for p in chunk for w in weights_of(seen)
-                ]
+                chunk = [(y, 1) for y in (0, 1, 4, 5, 8)]
+                if size > 1:
+                    chunk = [(2, *[3] * (size - 2), 4)]
+                end = shift + sentence.start + last
+                pairs = itertools.product(chunk, weights_of(seen))
+                expected += [(end, pattern, weight) for pattern, weight in pairs]
         shift += len(doc)
     assert fired_patterns(source(), docs) == sorted(expected) and len(expected) > 100
 
 
 def test_definitions():
     features = source().define(TAGS, [np.zeros(3, np.int32)])
-    assert {len(pattern) for pattern in features.patterns} == {2, 3}, (
-        "none longer than any sequence"
-    )
+    assert {len(pattern) for pattern in features.patterns} == {2, 3}
     assert features.n_weights == source().n_rules // 4 == 3 + 4 + 12 + 12 + 9 + 6
     start_end = [tag.replace("U-", "S-").replace("L-", "E-") for tag in TAGS]
     assert source().define(start_end, []).patterns == source().define(TAGS, []).patterns
@@ -144,9 +129,8 @@ CLASS = {"name": "x", "where": "ends", "words": ["a"]}
 ])  # fmt: skip
 def test_settings_that_cannot_work(settings, message):
     with pytest.raises(ValueError, match=rf"HS034.*{message}"):
-        ChunkWords(**{"label": "ORG", "classes": CLASSES, "tests": TESTS, **settings}).define(
-            TAGS, []
-        )
+        settings = {"label": "ORG", "classes": CLASSES, "tests": TESTS, **settings}
+        ChunkWords(**settings).define(TAGS, [])
 
 
 def test_tags_that_do_not_tell_where_a_chunk_ends():

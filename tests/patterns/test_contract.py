@@ -23,19 +23,12 @@ from .plain import spans_of
 LABELS = ["O", "B-X", "I-X", "L-X", "U-X"]
 SENTENCES = [["a", "b", "c", "a"], ["b", "a"], ["c"], ["a", "c", "b", "b", "a", "c"]]
 GOLD = [np.array(ids, np.int32) for ids in ([1, 2, 3, 0], [1, 3], [4], [0, 1, 3, 4, 0, 0])]
-RULES = [
-    {"name": "words", "tokens": [{"LOWER": "a"}, {}], "labels": ["O", "?l"], "tied": False},
-    {
-        "name": "gap",
-        "tokens": [{"LOWER": "a"}, {"OP": "*"}, {"LOWER": "c"}],
-        "labels": ["?l", "*", "O"],
-    },
-    {"name": "any", "tokens": [{"LOWER": "b"}, {}, {"LOWER": "a"}], "labels": ["O", "*", "O"]},
-]
-CLASSES = [
-    {"name": "end", "where": "ends", "words": ["a", "bc"]},
-    {"name": "begin", "where": "begins", "words": ["b"]},
-]
+WORD_RULE = {"tokens": [{"LOWER": "a"}, {}], "labels": ["O", "?l"], "tied": False}
+GAP_RULE = {"tokens": [{"LOWER": "a"}, {"OP": "*"}, {"LOWER": "c"}], "labels": ["?l", "*", "O"]}
+ANY_RULE = {"tokens": [{"LOWER": "b"}, {}, {"LOWER": "a"}], "labels": ["O", "*", "O"]}
+RULES = [{"name": "words", **WORD_RULE}, {"name": "gap", **GAP_RULE}, {"name": "any", **ANY_RULE}]
+CLASSES = [{"name": "end", "where": "ends", "words": ["a", "bc"]}]
+CLASSES += [{"name": "begin", "where": "begins", "words": ["b"]}]
 
 
 def word_patterns():
@@ -62,14 +55,10 @@ SOURCES = {
 def docs_of(vocab):
     """Two sentences in the first, none in the second, one in each other."""
     docs = [[*SENTENCES[:2]], [], *([sentence] for sentence in SENTENCES[2:])]
-    return [
-        Doc(
-            vocab,
-            [w for s in doc for w in s],
-            sent_starts=[i == 0 for s in doc for i in range(len(s))],
-        )
-        for doc in docs
-    ]
+    starts = [[i == 0 for s in doc for i in range(len(s))] for doc in docs]
+    words = [[word for s in doc for word in s] for doc in docs]
+    pairs = zip(words, starts, strict=True)
+    return [Doc(vocab, words, sent_starts=starts) for words, starts in pairs]
 
 
 def matches_of(source, docs):
@@ -92,9 +81,8 @@ def test_matches_of_a_batch_are_those_of_its_docs(source, vocab):
     docs = docs_of(vocab)
     expected = []
     for before, doc in zip(np.cumsum([0, *map(len, docs)]).tolist(), docs, strict=False):
-        expected += [
-            (rule, before + first, slots) for rule, first, slots in matches_of(source, [doc])
-        ]
+        found = matches_of(source, [doc])
+        expected += [(rule, before + first, slots) for rule, first, slots in found]
     assert matches_of(source, docs) == sorted(expected)
     assert isinstance(source, PatternSource) and bool(expected) == (source.n_rules > 0)
 

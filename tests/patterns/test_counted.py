@@ -12,6 +12,8 @@ from spacy.training import Example
 from spacy_hoseq.patterns.counted import FrequentTransitions, WordPatterns
 from spacy_hoseq.patterns.sources import EVERYWHERE
 
+from ..builders import learn
+
 NLP = spacy.blank("xx")
 LABELS = ["A", "B", "C"]
 
@@ -23,13 +25,8 @@ def text(seed, n=30, n_words=4):
     for _ in range(n):
         lengths = rng.integers(1, 6, 2)
         words = [f"w{i}" for i in rng.integers(0, n_words, lengths.sum())]
-        docs.append(
-            Doc(
-                NLP.vocab,
-                words=words,
-                sent_starts=[i in (0, lengths[0]) for i in range(len(words))],
-            )
-        )
+        starts = [i in (0, lengths[0]) for i in range(len(words))]
+        docs.append(Doc(NLP.vocab, words=words, sent_starts=starts))
         labels = rng.integers(0, 3, len(words)) * (rng.random(len(words)) < 0.8)
         labels[rng.random(len(words)) < 0.05] = -1
         gold += [labels[: lengths[0]].astype(np.int32), labels[lengths[0] :].astype(np.int32)]
@@ -48,9 +45,8 @@ def plain_patterns(sequences, max_order, min_count):
     counts = Counter()
     for sequence in sequences:
         for length in range(3, max_order + 2):
-            windows = [
-                tuple(sequence.tolist()[i : i + length]) for i in range(len(sequence) - length + 1)
-            ]
+            firsts = range(len(sequence) - length + 1)
+            windows = [tuple(sequence.tolist()[i : i + length]) for i in firsts]
             counts.update(window for window in windows if -1 not in window)
     return sorted((p for p, n in counts.items() if n >= min_count), key=lambda p: (len(p), p))
 
@@ -68,11 +64,8 @@ def test_frequent_patterns_are_the_counted_ones(seed, max_order, min_count):
 
 def test_nothing_is_counted_across_sequences_or_gaps():
     def patterns(*sequences):
-        return (
-            FrequentTransitions(3, 1)
-            .define(LABELS, [np.array(s, np.int32) for s in sequences])
-            .patterns
-        )
+        ids = [np.array(sequence, np.int32) for sequence in sequences]
+        return FrequentTransitions(3, 1).define(LABELS, ids).patterns
 
     assert patterns([0, 1, 0, 1], [2, 0]) == [(0, 1, 0), (1, 0, 1), (0, 1, 0, 1)]
     assert patterns([0, 1, -1, 2, 0, 1]) == [(2, 0, 1)]
@@ -109,18 +102,15 @@ def counted(docs, gold, max_order, min_count):
 def as_named(source, features, docs):
     """(word, place, labels) of features, by trying all words and places."""
     word_of = {}
-    elsewhere = set(
-        source.fire([Doc(NLP.vocab, words=["elsewhere"] * (source.max_order + 1))]).rules.tolist()
-    )
+    doc = Doc(NLP.vocab, words=["elsewhere"] * (source.max_order + 1))
+    elsewhere = set(source.fire([doc]).rules.tolist())
     for word in {token.text for doc in docs for token in doc}:
         fired = source.fire([Doc(NLP.vocab, words=[word, *["elsewhere"] * source.max_order])])
         for token, rule in zip(fired.tokens.tolist(), fired.rules.tolist(), strict=True):
             if rule not in elsewhere:
                 word_of[rule] = (word, token)
-    return [
-        (*word_of[rule], p)
-        for p, rule in zip(features.patterns, features.rule_of.tolist(), strict=True)
-    ]
+    pairs = zip(features.patterns, features.rule_of.tolist(), strict=True)
+    return [(*word_of[rule], pattern) for pattern, rule in pairs]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -147,17 +137,13 @@ def test_tagger_learns_and_saves_them(tmp_path):
     model = {"patterns": words, "emissions": {"templates": ["orth[0]"]}}
     nlp.add_pipe("hoseq_tagger", config={"model": model})
     corpus = [("a x b", "A X A"), ("c x b", "C X C"), ("a y b", "A X C"), ("c y b", "C X A")] * 3
-    examples = [
-        Example.from_dict(nlp.make_doc(text), {"tags": tags.split()}) for text, tags in corpus
-    ]
-    nlp.initialize(lambda: examples)
-    for _ in range(20):
-        nlp.update(examples)
+    docs = [(nlp.make_doc(text), tags.split()) for text, tags in corpus]
+    examples = [Example.from_dict(doc, {"tags": tags}) for doc, tags in docs]
+    learn(nlp, examples, 20)
     nlp.to_disk(tmp_path)
     for pipeline in (nlp, spacy.load(tmp_path)):
-        assert [" ".join(token.tag_ for token in pipeline(words)) for words, _ in corpus] == [
-            t for _, t in corpus
-        ]
+        found = [" ".join(token.tag_ for token in pipeline(words)) for words, _ in corpus]
+        assert found == [tags for _, tags in corpus]
 
 
 @pytest.mark.parametrize("kind, settings, expected", [

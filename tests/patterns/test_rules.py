@@ -16,11 +16,8 @@ from .plain import longest_matches, named_features, spans_of
 LABELS = ["N", "V", "P"]
 ANY = set(LABELS)
 VOCAB = spacy.blank("en").vocab
-FROM_TO = {
-    "name": "from-to",
-    "tokens": [{"LOWER": "from"}, {}, {"LOWER": "to"}, {}],
-    "labels": ["P", "?y", "P", "?y"],
-}
+FROM_TO = {"name": "from-to", "labels": ["P", "?y", "P", "?y"]}
+FROM_TO["tokens"] = [{"LOWER": "from"}, {}, {"LOWER": "to"}, {}]
 AFTER_THE = {"name": "after-the", "tokens": [{"LOWER": "the"}, {}], "labels": ["P", "N"]}
 
 
@@ -55,15 +52,11 @@ def test_tokens_belong_to_slots_as_in_a_regular_expression(groups):
     groups = groups.split()
     rng = np.random.default_rng(0)
     n_found = 0
-    texts = [
-        "".join(rng.choice(list("abx"), size=n, p=[0.3, 0.3, 0.4]))
-        for n in (1, 2, 5, 8, 12, 12, 30, 30)
-    ]
+    sizes, p = (1, 2, 5, 8, 12, 12, 30, 30), [0.3, 0.3, 0.4]
+    texts = ["".join(rng.choice(list("abx"), size=size, p=p)) for size in sizes]
     for text in [*texts, "abaxbaxxbaxxxbaxxbxaxxab"]:
         found = fire([rule(letters(*groups), ["*"] * len(groups))], doc_of(" ".join(text)))
-        assert found == [(0, first, slots) for first, _, slots in longest_matches(groups, text)], (
-            text
-        )
+        assert found == [(0, first, slots) for first, _, slots in longest_matches(groups, text)]
         n_found += len(found)
     assert n_found > 1
 
@@ -72,15 +65,8 @@ def test_matches_overlap_but_for_those_of_one_rule_with_operators():
     pair = rule(letters("a", "b"), ["N", "N"])
     gap = rule(letters("a", ".*", "b"), ["N", "*", "N"])
     rules = [gap, pair, rule(letters("b", "a?"), ["N", "N"]), {**pair, "labels": ["N", "V"]}]
-    spans = [
-        (0, 0, [0, 1, 1, 2]),
-        (1, 1, []),
-        (1, 3, []),
-        (2, 1, [0, 1]),
-        (2, 3, [0]),
-        (3, 1, []),
-        (3, 3, []),
-    ]
+    spans = [(0, 0, [0, 1, 1, 2]), (1, 1, []), (1, 3, []), (2, 1, [0, 1]), (2, 3, [0])]
+    spans += [(3, 1, []), (3, 3, [])]
     assert fire(rules, doc_of("a b a b")) == spans
     # a longest match does not hide those within sentences
     expected = [(0, 0, [0, 2]), (0, 2, [0, 1, 2])]
@@ -95,13 +81,8 @@ def test_rules_of_both_kinds_keep_their_numbers():
         rule([{"ORTH": "a"}, {}, {"ORTH": "c"}], ["N", "*", "N"]),
     ]
     doc = doc_of("a b c", tags=["X"] * 3)
-    assert fire(rules, Doc(VOCAB), doc) == [
-        (0, 1, []),
-        (0, 2, []),
-        (1, 1, []),
-        (2, 0, [0, 1, 2]),
-        (3, 2, []),
-    ]
+    expected = [(0, 1, []), (0, 2, []), (1, 1, []), (2, 0, [0, 1, 2]), (3, 2, [])]
+    assert fire(rules, Doc(VOCAB), doc) == expected
 
 
 @pytest.mark.parametrize("more", [{}, {"NORM": "dog"}], ids=["words alone", "all others"])
@@ -123,24 +104,8 @@ def test_words_are_tested_anew_in_another_vocabulary():
 
 # rules that look at words alone
 
-WORDS = [
-    "a",
-    "A",
-    "the",
-    "The",
-    "10",
-    "ten",
-    ",",
-    "(",
-    " ",
-    "\n",
-    "$",
-    "$5",
-    "x.org",
-    "百分之十",
-    "至",
-    "Ünï",
-]
+WORDS = ["a", "A", "the", "The", "10", "ten", ",", "(", " ", "\n"]
+WORDS += ["$", "$5", "x.org", "百分之十", "至", "Ünï"]
 TESTS = [
     {}, {"ORTH": "a"}, {"LOWER": "the"}, {"IS_TITLE": True}, {"IS_PUNCT": False}, {"LENGTH": {">=": 3}},
     {"TEXT": {"REGEX": "^百分之"}}, {"ORTH": {"IN": ["a", "至", ","]}}, {"LOWER": {"NOT_IN": ["a", "the"]}},
@@ -164,9 +129,8 @@ def by_matcher(tokens, docs):
             for number, descriptions in enumerate(tokens):
                 matcher = Matcher(doc.vocab)
                 matcher.add("rule", [descriptions])
-                found += [
-                    (start + sentence.start + end - 1, number) for _, _, end in matcher(sentence)
-                ]
+                first = start + sentence.start - 1
+                found += [(first + end, number) for _, _, end in matcher(sentence)]
         start += len(doc)
     return sorted(found)
 
@@ -190,9 +154,8 @@ def test_matches_are_those_of_the_matcher(tokens, texts):
 def test_many_rules_of_several_lengths():
     tokens = [[{"ORTH": f"w{i}"}, *[{}] * (i % 4)] for i in range(200)]
     docs = [sentences_of([[f"w{i}", "x", "y", "z"] for i in range(0, 200, 3)])]
-    assert fired(WordRules(tokens), docs) == [
-        (4 * k + i % 4, i) for k, i in enumerate(range(0, 200, 3))
-    ]
+    expected = [(4 * k + i % 4, i) for k, i in enumerate(range(0, 200, 3))]
+    assert fired(WordRules(tokens), docs) == expected
 
 
 @pytest.mark.parametrize("token", [{"TAG": "NN"}, {"LEMMA": "go"}, {"NORM": "x"}, {"IS_SENT_START": True},
@@ -212,34 +175,18 @@ def test_variables_take_every_label():
 
 
 def test_tied_rules_have_one_weight():
-    rules = [
-        {**FROM_TO, "tied": False},
-        AFTER_THE,
-        FROM_TO,
-        {**FROM_TO, "tied": False, "name": "again"},
-    ]
+    again = {**FROM_TO, "tied": False, "name": "again"}
+    rules = [{**FROM_TO, "tied": False}, AFTER_THE, FROM_TO, again]
     owners = [(weight, number) for weight, number, _ in named(rules)]
-    assert owners == [
-        (0, 0),
-        (1, 0),
-        (2, 0),
-        (3, 1),
-        (4, 2),
-        (4, 2),
-        (4, 2),
-        (5, 3),
-        (6, 3),
-        (7, 3),
-    ]
+    expected = [(0, 0), (1, 0), (2, 0), (3, 1), (4, 2), (4, 2), (4, 2), (5, 3), (6, 3), (7, 3)]
+    assert owners == expected
 
 
 def test_small_sets_are_written_out():
     """Without gaps, few label sequences are cheaper as patterns of the trie, and mean the same."""
     sets = rule([{}, {}, {}], [["P", "N"], "V", ["V", "P"]])
-    assert named([AFTER_THE, sets]) == [
-        (0, 0, ["P", "N"]),
-        *((1, 1, list(s)) for s in ("NVV", "NVP", "PVV", "PVP")),
-    ]
+    several = [(1, 1, list(labels)) for labels in ("NVV", "NVP", "PVV", "PVP")]
+    assert named([AFTER_THE, sets]) == [(0, 0, ["P", "N"]), *several]
     untied = rule([{}, {}], ["?y", ["P", "N"]], tied=False)
     assert named([untied]) == [(i, 0, [y, z]) for i, y in enumerate(LABELS) for z in "NP"]
     seven = [["P", "N"]] * 7
@@ -254,10 +201,8 @@ def test_rules_with_gaps_are_configurations():
     untied = [{**gap, "tied": False}, AFTER_THE]
     assert named(untied) == [*((i, 0, sets) for i, sets in enumerate(expected)), (3, 1, ["P", "N"])]
     assert named([rule([{}, {}], ["*", "N"])]) == [(0, 0, [ANY, {"N"}])]
-    assert (
-        len(RulePatterns([gap, gap | {"name": "again", "tied": False}]).define(LABELS, []).sets)
-        == 5
-    ), "each once"
+    rules = [gap, gap | {"name": "again", "tied": False}]
+    assert len(RulePatterns(rules).define(LABELS, []).sets) == 5, "each once"
 
 
 def test_an_optional_rule_needs_its_labels():
@@ -270,11 +215,8 @@ def test_digest_is_of_what_rules_do():
     """Names and notes do nothing; the order numbers the weights."""
     second = {"name": "b", "tokens": [{"LOWER": "to"}, {}], "labels": ["TO", "VB"]}
     digest = RulePatterns([AFTER_THE, second]).digest()
-    same = [
-        {**AFTER_THE, "name": "c", "note": "of articles", "tied": True},
-        {**second, "optional": False},
-    ]
-    assert RulePatterns(same).digest() == digest
+    first = {**AFTER_THE, "name": "c", "note": "of articles", "tied": True}
+    assert RulePatterns([first, {**second, "optional": False}]).digest() == digest
     others = [[second, AFTER_THE], [AFTER_THE]]
     others += [[AFTER_THE, second | more] for more in ({"tied": False}, {"labels": ["TO", "NN"]})]
     assert digest not in [RulePatterns(rules).digest() for rules in others]

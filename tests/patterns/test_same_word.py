@@ -54,11 +54,8 @@ def test_pairs_are_those_of_a_search(token, counts, max_distance):
     docs, expected, n = [], [], 0
     for size in (0, 1, 2, 8, 20, 20, 40, 40):
         words = rng.choice(["a", "A", "b", "Bc", "Dd"], size=size).tolist()
-        docs.append(
-            Doc(
-                VOCAB, words=words, sent_starts=[i == 0 or rng.random() < 0.05 for i in range(size)]
-            )
-        )
+        starts = [i == 0 or rng.random() < 0.05 for i in range(size)]
+        docs.append(Doc(VOCAB, words=words, sent_starts=starts))
         expected += [(n + a, n + b) for a, b in plain_pairs(docs[-1], counts, max_distance)]
         n += size
     assert pairs(source, *docs) == expected and len(expected) > 1
@@ -69,9 +66,7 @@ def test_pairs_by_hand():
     assert pairs(every, doc_of("Ford ford Ford")) == [(0, 2)], "words as they are written"
     assert pairs(SameWordPairs([["B"]], {"LOWER": "a"}, 2), doc_of("a 1 2 a 4 a")) == [(3, 5)]
     far = doc_of(" ".join(["a", *["1"] * 19, "a", "b", *["1"] * 20, "b"]))
-    assert pairs(SameWordPairs([["B"]], {"IS_ALPHA": True}), far) == [(0, 20)], (
-        "20 unless told otherwise"
-    )
+    assert pairs(SameWordPairs([["B"]], {"IS_ALPHA": True}), far) == [(0, 20)]
 
 
 def test_sets_may_overlap_and_repeat():

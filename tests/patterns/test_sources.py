@@ -20,11 +20,8 @@ from .plain import named_features, spans_of
 LABELS = ["A", "B"]
 SEQUENCES = [np.array([0, 1, 0, 1], np.int32)]
 UNTIED = {"name": "x", "tokens": [{"LOWER": "x"}, {}], "labels": ["A", "?l"], "tied": False}
-GAP = {
-    "name": "gap",
-    "tokens": [{"LOWER": "x"}, {"OP": "*"}, {"LOWER": "z"}],
-    "labels": ["?l", "*", "B"],
-}
+GAP = {"name": "gap", "labels": ["?l", "*", "B"]}
+GAP["tokens"] = [{"LOWER": "x"}, {"OP": "*"}, {"LOWER": "z"}]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -36,10 +33,8 @@ def test_expanding_fired_rules(seed):
     found, matches = features.expand(fired_rules(rules, rules))
     expected = [(f, m) for m, rule in enumerate(rules) for f in range(30) if rule_of[f] == rule]
     assert list(zip(found.tolist(), matches.tolist(), strict=True)) == expected
-    assert [part.tolist() for part in features.expand(fired_rules(rules[:0], rules[:0]))] == [
-        [],
-        [],
-    ]
+    nothing = features.expand(fired_rules(rules[:0], rules[:0]))
+    assert [part.tolist() for part in nothing] == [[], []]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -55,10 +50,8 @@ def test_configurations_of_matches(seed):
     assert features.is_span.tolist() == [max(pattern) > 1 for pattern in patterns]
     rules, tokens = rng.integers(0, 5, size=10), rng.integers(20, 50, size=10)
     sizes = np.where(rng.random(10) < 0.3, 0, rng.integers(1, 6, size=10))
-    slots = [
-        np.sort(rng.integers(0, n_slots[r], size=n)).tolist()
-        for r, n in zip(rules, sizes, strict=True)
-    ]
+    pairs = zip(rules, sizes, strict=True)
+    slots = [np.sort(rng.integers(0, n_slots[rule], size=n)).tolist() for rule, n in pairs]
     fired = FiredRules(tokens, rules, sizes, np.array(sum(slots, []), np.intp))
     which, matches = features.expand(fired)
     made = features.configurations(fired, which, matches, np.arange(len(which), dtype=float))
@@ -67,11 +60,8 @@ def test_configurations_of_matches(seed):
     for i, (f, match) in enumerate(zip(which, matches, strict=True)):
         own = slots[match] or range(n_slots[rules[match]])
         assert np.array_equal(rows[i], table[[patterns[f][slot] for slot in own]])
-        assert (made.first[i], made.sizes[i], made.weights[i]) == (
-            tokens[match] - len(own) + 1,
-            len(own),
-            i,
-        )
+        first = tokens[match] - len(own) + 1
+        assert (made.first[i], made.sizes[i], made.weights[i]) == (first, len(own), i)
 
 
 @pytest.mark.parametrize(
@@ -79,24 +69,20 @@ def test_configurations_of_matches(seed):
 )
 def test_more_slots_than_the_features_have(rules, sizes, slots):
     """Rule 0 has two slots, rule 1 has three; slots of the next feature must not stand for those that lack."""
-    features = PatternFeatures(
-        [(2, 3), (4, 5, 6)], np.array([0, 1]), np.array([0, 1]), np.ones((5, 2), bool)
-    )
+    ids, sets = np.array([0, 1]), np.ones((5, 2), bool)
+    features = PatternFeatures([(2, 3), (4, 5, 6)], ids, ids, sets)
     fired = FiredRules(np.full(len(rules), 9), *(np.array(part) for part in (rules, sizes, slots)))
-    with pytest.raises(
-        ValueError, match=r"\[HS058\] A rule matches with more token descriptions than"
-    ):
+    message = r"\[HS058\] A rule matches with more token descriptions than"
+    with pytest.raises(ValueError, match=message):
         features.configurations(fired, *features.expand(fired), np.ones(len(rules)))
 
 
 def mixed():
     """Patterns and configurations by turns: rules 0-2, 3, 4-5; weights 0-2, 3-7, 8-9, 10-13. Sources within sources."""
-    inner = PatternSources(
-        RulePatterns([UNTIED, GAP, {**GAP, "tied": False}]), SameWordPairs([["A"], ["A", "B"]], {})
-    )
-    return PatternSources(
-        FrequentTransitions(3, 1), inner, RulePatterns([{**GAP, "tied": False}, UNTIED])
-    )
+    rules = RulePatterns([UNTIED, GAP, {**GAP, "tied": False}])
+    inner = PatternSources(rules, SameWordPairs([["A"], ["A", "B"]], {}))
+    rules = RulePatterns([{**GAP, "tied": False}, UNTIED])
+    return PatternSources(FrequentTransitions(3, 1), inner, rules)
 
 
 def test_sources_are_numbered_one_after_the_other():
@@ -117,16 +103,8 @@ def test_sources_are_numbered_one_after_the_other():
 def test_sources_fire_together():
     doc = Doc(spacy.blank("xx").vocab, words=["x", "y", "x", "z"])
     gap = (0, [0, 1, 1, 2])
-    expected = [
-        (0, 1, []),
-        (0, 3, []),
-        (1, *gap),
-        (2, *gap),
-        (3, 0, [0, 1, 2]),
-        (4, *gap),
-        (5, 1, []),
-        (5, 3, []),
-    ]
+    expected = [(0, 1, []), (0, 3, []), (1, *gap), (2, *gap), (3, 0, [0, 1, 2])]
+    expected += [(4, *gap), (5, 1, []), (5, 3, [])]
     assert spans_of(mixed().fire([doc])) == expected
     assert spans_of(PatternSources().fire([doc])) == []
 

@@ -7,6 +7,8 @@ from spacy.language import Language
 import spacy_hoseq
 from spacy_hoseq.features.lexicon import lexicon_of
 
+from ..builders import spans_of
+
 TEXTS = [
     "He saw the old man by the river. The dogs barked at her, and she left for New York.",
     "Prices rose in Berlin. The dogs barked at her, and she left.",
@@ -25,10 +27,7 @@ def changes_docs(doc):
 
 
 def said(doc):
-    spans = {
-        key: [(span.start, span.end, span.label_) for span in group]
-        for key, group in doc.spans.items()
-    }
+    spans = {key: spans_of(group) for key, group in doc.spans.items()}
     return doc.to_array(WRITTEN).tolist(), spans
 
 

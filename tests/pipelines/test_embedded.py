@@ -17,9 +17,8 @@ from spacy_hoseq.treebanks import words_of
 from ..builders import packaged, shared
 
 NAMES = sorted(path.parent.name for path in loading.PIPELINES_FOLDER.glob("*/meta.json"))
-ONE_SOON = [
-    name if name.startswith("af") else pytest.param(name, marks=pytest.mark.long) for name in NAMES
-]
+LONG = {"marks": pytest.mark.long}
+ONE_SOON = [name if name[:2] == "af" else pytest.param(name, **LONG) for name in NAMES]
 TEXTS = [
     "",
     "\n",
@@ -66,8 +65,7 @@ def test_every_part_is_for_the_lowest_spacy(name):
 
 
 def test_english():
-    nlp = spacy_hoseq.load("en")
-    doc = nlp("We tag it at once. Nothing has to be downloaded!")
+    doc = spacy_hoseq.load("en")("We tag it at once. Nothing has to be downloaded!")
     first, second = (sentence.text for sentence in doc.sents)
     assert (first, second) == ("We tag it at once.", "Nothing has to be downloaded!")
     assert [token.tag_ for token in doc][:6] == ["PRP", "VBP", "PRP", "IN", "RB", "."]

@@ -12,6 +12,8 @@ from spacy_hoseq.features.attributes import lend_tables, lexical_attribute
 from spacy_hoseq.pipelines.word_classes import word_classes_of
 from spacy_hoseq.recipes import recipe
 
+from ..builders import learn
+
 
 def classes(vocab, word):
     return [lexical_attribute(f"word_class{number}").value(vocab[word]) for number in range(1, 5)]
@@ -90,9 +92,7 @@ def test_a_recipe_knows_words_that_training_has_not_seen():
     nlp = load_model_from_config(Config().from_str(recipe("tagger", "en")).interpolate())
     words, tags = ["mice", "dogs", "geese", "ran", "went", "took"], ["NNS"] * 3 + ["VBD"] * 3
     example = Example(Doc(nlp.vocab, words=words), Doc(nlp.vocab, words=words, tags=tags))
-    nlp.initialize(lambda: [example])
-    for _ in range(10):
-        nlp.update([example])
+    learn(nlp, [example], 10)
     found = [nlp(word)[0].tag_ for word in ("oxen", "broke", "feet", "sold")]
     assert found == "NNS VBD NNS VBD".split()
 

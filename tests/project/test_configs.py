@@ -15,18 +15,12 @@ from spacy_hoseq.layers.weights import weights_in
 from ..chunk_corpus import doc_of, paths, sentences, trained
 from ..repository import ROOT, config_of
 
-CONFIGS = [
-    *(ROOT / "configs").rglob("*.cfg"),
-    *(ROOT / "experiments" / "conll2000" / "configs").rglob("*.cfg"),
-]
+FOLDERS = ROOT / "configs", ROOT / "experiments" / "conll2000" / "configs"
+CONFIGS = [config for folder in FOLDERS for config in folder.rglob("*.cfg")]
 TAGGER, BIDIRECTIONAL, CHUNKER = "hoseq_tagger", "hoseq_bidirectional_tagger", "hoseq_chunker"
-COMPONENT = {
-    "bidirectional_chunks.cfg": BIDIRECTIONAL,
-    "paper_chunks.cfg": BIDIRECTIONAL,
-    "paper_tags.cfg": BIDIRECTIONAL,
-    "multilayer/tagger.cfg": TAGGER,
-    "zh_words.cfg": TAGGER,
-}
+COMPONENT = {"multilayer/tagger.cfg": TAGGER, "zh_words.cfg": TAGGER}
+for name in ("bidirectional_chunks", "paper_chunks", "paper_tags"):
+    COMPONENT[f"{name}.cfg"] = BIDIRECTIONAL
 PIPELINES = ["pipeline_1best.cfg", "pipeline", "pipeline-joint"]
 PIPELINES += [f"multilayer/{name}.cfg" for name in ("1best", "marginal", "joint")]
 CHUNK_COMPONENTS = {"chunker": [CHUNKER], "entities": [CHUNKER]}
@@ -116,9 +110,8 @@ def test_what_the_chunker_listens_to(file):
     listeners = [model["emissions"]["second"]["upstream"]]
     if file.startswith("multilayer"):
         listeners.append(model["transitions"]["upstream"])
-        assert model["transitions"]["templates"] == ["upstream[-1]+upstream[0]"], (
-            "arc feature of the paper's Table 1"
-        )
+        # arc feature of the paper's Table 1
+        assert model["transitions"]["templates"] == ["upstream[-1]+upstream[0]"]
         assert model["emissions"]["second"]["templates"] == ["upstream[0]"], "node feature"
         assert config["initialize"]["lookups"] == {
             "@misc": "spacy_hoseq.known_tags.v1", "path": "${paths.train}", "min_count": 1, "min_share": 0.0,

@@ -50,9 +50,8 @@ def test_report_has_a_table_of_what_was_measured(project):
     header, _, *systems = rows_of(page)[:5]
     assert header[:3] == ["System", "Tags", "Unknown words"]
     measured = [scores_of(project, system) for system in SYSTEMS]
-    expected = [
-        [f"{100 * m[name]:.2f}" for name in ("accuracy", "unknown words")] for m in measured
-    ]
+    names = ("accuracy", "unknown words")
+    expected = [[f"{100 * each[name]:.2f}" for name in names] for each in measured]
     assert [row[1:3] for row in systems] == expected
     assert [row[0][1:].split("]")[0] for row in systems] == list(SYSTEMS)
 

@@ -20,11 +20,8 @@ from ..repository import ROOT, script
 FILES = sorted(ROOT.glob("experiments/*/project.yml"))
 EXPERIMENTS = [path.parent.relative_to(ROOT).as_posix() for path in FILES]
 PROJECTS = {name: srsly.read_yaml(ROOT / name / "project.yml") for name in (".", *EXPERIMENTS)}
-COMMANDS = {
-    (folder, step["name"]): step
-    for folder, project in PROJECTS.items()
-    for step in project["commands"]
-}
+STEPS = [(folder, step) for folder, project in PROJECTS.items() for step in project["commands"]]
+COMMANDS = {(folder, step["name"]): step for folder, step in STEPS}
 WORKFLOWS = [(folder, name) for folder, each in PROJECTS.items() for name in each["workflows"]]
 MADE = ("corpus", "training", "metrics", "reports")
 MORE_ARGUMENTS = ("common/train", "organisations/rerank")  # overrides of the config
@@ -50,11 +47,8 @@ def filled(project, line):
     return re.sub(r"\$\{env\.(\w+)\}", lambda match: project["env"][match[1]] and "", line)
 
 
-CALLS = [
-    (folder, *called)
-    for (folder, _), command in COMMANDS.items()
-    for called in scripts_called(folder, command)
-]
+STEPS = [(folder, step) for (folder, _), step in COMMANDS.items()]
+CALLS = [(folder, *called) for folder, step in STEPS for called in scripts_called(folder, step)]
 
 
 @cache

@@ -60,9 +60,8 @@ def test_licences_and_versions():
     there = sorted(path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.rglob("LICENSE"))
     assert sorted(set(files) - {"LICENSE"}) == there and "LICENSE" in files and len(there) > 3
     assert METADATA["Version"] == spacy_hoseq.__version__
-    pythons = [
-        line.rpartition(" ")[2] for line in METADATA.get_all("Classifier") if "Python :: 3." in line
-    ]
+    versions = [line for line in METADATA.get_all("Classifier") if "Python :: 3." in line]
+    pythons = [line.rpartition(" ")[2] for line in versions]
     assert METADATA["Requires-Python"] == f">={pythons[0]}" and "3.13" in pythons
 
 

@@ -52,9 +52,8 @@ def docs_of(corpus, part, vocab):
 
 def rules_with_weights(nlp):
     """Names of the rules that stand for patterns."""
-    features = PatternFeatures.from_arrays(
-        weights_of(nlp.get_pipe("hoseq_tagger").model).extra["patterns"]
-    )
+    model = nlp.get_pipe("hoseq_tagger").model
+    features = PatternFeatures.from_arrays(weights_of(model).extra["patterns"])
     rules = chinese_pos_rules("ctb")
     return {rules[number]["name"] for number in set(features.rule_of.tolist())}
 

@@ -14,15 +14,8 @@ from .unreadable import unreadable
 @pytest.fixture
 def folder(tmp_path):
     """Files and folders of all kinds."""
-    for name in (
-        "good.txt",
-        "part.txt",
-        "bad.txt",
-        "c.md",
-        ".DS_Store",
-        ".git/x.txt",
-        "shut/s.txt",
-    ):
+    names = "good.txt part.txt bad.txt c.md .DS_Store .git/x.txt shut/s.txt".split()
+    for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("a\nb\n")
     (tmp_path / "part.txt").write_bytes(b"a\n\xff\n")

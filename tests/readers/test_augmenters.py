@@ -19,16 +19,10 @@ def nlp():
 
 def gold(nlp, number):
     words = ["Anna", f"Nr.{number}", "sees", "Oslo", "."]
-    doc = Doc(
-        nlp.vocab,
-        words,
-        [True, True, True, False, True],
-        tags=["NNP", "NN", "VBZ", "NNP", "."],
-        pos=["PROPN", "NOUN", "VERB", "PROPN", "PUNCT"],
-        morphs=["Number=Sing", "", "Tense=Pres", "Number=Sing", ""],
-        lemmas=["Anna", "Nr.", "see", "Oslo", "."],
-        sent_starts=[True, False, False, False, False],
-    )
+    layers = {"tags": "NNP NN VBZ NNP .".split(), "pos": "PROPN NOUN VERB PROPN PUNCT".split()}
+    layers |= {"morphs": ["Number=Sing", "", "Tense=Pres", "Number=Sing", ""]}
+    layers |= {"lemmas": "Anna Nr. see Oslo .".split(), "sent_starts": [True] + [False] * 4}
+    doc = Doc(nlp.vocab, words, [True, True, True, False, True], **layers)
     doc.set_ents([Span(doc, 0, 1, "PER"), Span(doc, 3, 4, "LOC")])
     doc.spans["chunks"] = [Span(doc, 0, 2, "NP")]
     return doc

@@ -27,9 +27,8 @@ def in_order(batches, examples):
     """Whether batches are the examples end to end, as often as it takes."""
     flat = [example for batch in batches for example in batch]
     times = len(flat) // len(examples)
-    return len(flat) % len(examples) == 0 and all(
-        a is b for a, b in zip(flat, examples * times, strict=True)
-    )
+    pairs = zip(flat, examples * times, strict=True)
+    return len(flat) % len(examples) == 0 and all(a is b for a, b in pairs)
 
 
 @given(LENGTHS, st.integers(1, 40), st.integers(1, 200), st.booleans())

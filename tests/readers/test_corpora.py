@@ -19,9 +19,8 @@ COLUMNS = "Ann NNP B-PER\nsang VBD O\n\nyes UH O\n"
 
 def reader(format, path, *args, attributes=None, limit=0, **options):
     made = spacy.registry.misc.get("spacy_hoseq.corpus_options.v1")(*args, **options)
-    return spacy.registry.readers.get("spacy_hoseq.corpus.v1")(
-        path, format, attributes, limit, options=made
-    )
+    read = spacy.registry.readers.get("spacy_hoseq.corpus.v1")
+    return read(path, format, attributes, limit, options=made)
 
 
 def file_of(folder, text, name="a.txt", encoding="utf-8"):
@@ -129,9 +128,7 @@ def test_docs_come_before_other_files(tmp_path):
     spacy.tokens.DocBin(docs=docs).to_disk(tmp_path / "b" / "b.spacy")
     assert [text for text, _, _ in shown(reader("auto", tmp_path))] == ["a/ b/"] * 3
     assert len(shown(reader("auto", tmp_path, limit=2))) == 2
-    assert [text for text, _, _ in shown(reader("columns", tmp_path))] == [
-        "Ann/NNP sang/VBD",
-        "yes/UH",
-    ]
+    texts = [text for text, _, _ in shown(reader("columns", tmp_path))]
+    assert texts == ["Ann/NNP sang/VBD", "yes/UH"]
     with pytest.raises(ValueError, match=r"\[HS074\].*spacy"):
         list(reader("spacy", tmp_path / "a.conll")(ENGLISH))

@@ -75,9 +75,8 @@ def test_a_file_that_was_written_again_is_read_again(path, nlp, taggings):
 def test_every_pipeline_has_docs_of_its_own_vocabulary(path, nlp):
     other = spacy.blank("xx")
     for pipeline in (nlp, other, nlp):
-        assert all(
-            eg.reference.vocab is pipeline.vocab for eg in corpus(path, attributes=[])(pipeline)
-        )
+        examples = corpus(path, attributes=[])(pipeline)
+        assert all(eg.reference.vocab is pipeline.vocab for eg in examples)
 
 
 def cached_tags(nlp, path, max_tokens, limit=0):

@@ -8,6 +8,8 @@ from spacy_hoseq.readers.docs import grouped, sentences_to_doc
 from spacy_hoseq.readers.sentences import LabelledSpan, Problem, Sentence
 from spacy_hoseq.readers.texts import Text, texts_in
 
+from ..builders import spans_of
+
 
 def test_lines_of_json_and_of_text(tmp_path):
     lines, packed, plain = (tmp_path / name for name in ("a.jsonl", "b.jsonl.gz", "c.txt"))
@@ -37,9 +39,8 @@ def test_what_cannot_be_read_is_told_and_left_out(tmp_path):
 def test_half_of_a_pair_of_surrogates_is_a_problem_of_its_line(tmp_path):
     """JSON can say it, as the text or beside it; neither a tokenizer nor a file can have it."""
     lines = tmp_path / "a.jsonl"
-    lines.write_text(
-        '{"text": "\\ud83d"}\n{"text": "a", "by": "\\ude00"}\n{"text": "\\ud83d\\ude00"}\n'
-    )
+    texts = '{"text": "\\ud83d"}\n{"text": "a", "by": "\\ude00"}\n{"text": "\\ud83d\\ude00"}\n'
+    lines.write_text(texts)
     *problems, last = texts_in(lines, "text")
     assert [problem.line for problem in problems] == [1, 2]
     assert "surrogates not allowed" in problems[0].actual
@@ -55,10 +56,8 @@ TWO = [
     Sentence(["It", "rains", "."], ["PRP", "VBZ", "."], [NP, VP]),
     Sentence(["Oh", "dear"], ["UH", "UH"], [LabelledSpan(0, 2, "INTJ")]),
 ]
-NAMES = [
-    Sentence(["a", "b"], None, None, [LabelledSpan(1, 2, "X")]),
-    Sentence(["c"], None, None, [LabelledSpan(0, 1, "Y")]),
-]
+NAMES = [Sentence(["a", "b"], None, None, [LabelledSpan(1, 2, "X")])]
+NAMES += [Sentence(["c"], None, None, [LabelledSpan(0, 1, "Y")])]
 
 
 def test_tags_boundaries_and_chunks():
@@ -79,10 +78,7 @@ def test_entities():
     assert [token.ent_iob_ for token in doc] == ["O", "B", "B"] and not doc.spans
     assert not doc.has_annotation("TAG")
     doc = sentences_to_doc(VOCAB, NAMES, "zh", "chunks", "names")
-    assert [(span.start, span.end, span.label_) for span in doc.spans["names"]] == [
-        (1, 2, "X"),
-        (2, 3, "Y"),
-    ]
+    assert spans_of(doc.spans["names"]) == [(1, 2, "X"), (2, 3, "Y")]
     assert not doc.has_annotation("ENT_IOB") and list(doc.spans) == ["names"]
 
 

@@ -17,9 +17,8 @@ class Running:
 
     def __init__(self, nlp, names=None, **settings):
         of_server = {name: settings.pop(name) for name in OF_SERVER if name in settings}
-        self.server = Server(
-            listening("127.0.0.1", 0), Answers(nlp, names, **settings), **of_server
-        )
+        answers = Answers(nlp, names, **settings)
+        self.server = Server(listening("127.0.0.1", 0), answers, **of_server)
         self.address = self.server.server_address
         self.url = "http://{}:{}".format(*self.address)
         self.thread = threading.Thread(target=self.server.serve_forever, args=[0.02], daemon=True)
@@ -39,9 +38,8 @@ class Running:
             return error.code, error.read().decode("utf8"), error.headers
 
     def explain(self, **asked):
-        status, text, _ = self.ask(
-            "/explain", json.dumps(asked).encode(), Content_Type="application/json"
-        )
+        body = json.dumps(asked).encode()
+        status, text, _ = self.ask("/explain", body, Content_Type="application/json")
         return status, json.loads(text)
 
     def send(self, data, seconds=30.0):

@@ -18,7 +18,8 @@ from spacy_hoseq.reporting.decisions import (
     sentences_of,
 )
 
-from ..components.bidirectional_helpers import NAME, chunked_doc, chunker, tagger_of
+from ..builders import doc_of
+from ..components.bidirectional_helpers import NAME, chunker, tagger_of
 from ..repository import script
 
 NLP = spacy.blank("xx")
@@ -79,8 +80,7 @@ def test_text_as_in_the_paper():
 
 
 def test_picture_shows_words_labels_turns_and_probabilities():
-    probabilities = [0.75, 1, 0.1234]
-    found = drawing_of(annotated("dogs/N/2 run/V/3 ././1", probabilities))
+    found = drawing_of(annotated("dogs/N/2 run/V/3 ././1", [0.75, 1, 0.1234]))
     assert texts(found["word"]) == ["dogs", "run", "."]
     assert texts(found["label"]) == ["N", "V", "."]
     assert texts(found["turn"]) == ["2", "3", "1"]
@@ -95,9 +95,8 @@ def test_picture_is_a_staircase():
     assert [tuple(point.split(",")) for point in found["path"][0].get("points").split()] == in_order
     heights = [float(y) for _, y in in_order]
     steps = {round(before - after, 6) for before, after in zip(heights, heights[1:], strict=False)}
-    assert len(steps) == 1 and steps.pop() > 0, (
-        "y grows downwards: the first stands lowest, each a step above"
-    )
+    # y grows downwards: the first stands lowest, each a step above
+    assert len(steps) == 1 and steps.pop() > 0
     columns = [float(x) for x, _ in dots]
     assert columns == sorted(columns)
     assert [element.get("x") for element in found["word"]] == [x for x, _ in dots]
@@ -127,9 +126,7 @@ def test_page():
     assert "<title>Decisions</title>" in decisions_page([], NAME)
     assert page.captions == ["dogs/N/2 run/V/3 ././1", "oh/U/1", PAPER]
     assert page.seen.count("figure") == page.seen.count("svg") == 3 and "script" not in page.seen
-    assert not re.search(r"\bon\w+=|javascript:|(?:href|src)=|url\(", text), (
-        "nothing is run or fetched"
-    )
+    assert not re.search(r"\bon\w+=|javascript:|(?:href|src)=|url\(", text)
     drawings = re.findall(r"<svg.*?</svg>", text)
     assert drawings == [draw_decisions(*sentences_of(doc, NAME)[0]) for doc in docs]
 
@@ -143,15 +140,10 @@ def test_labels_of_control_characters(label):
     drawn = drawing_of(doc)
     assert texts(drawn["label"]) == [expected, "V"]
     assert drawn["title"][0].text == f"1. dogs: {expected}, 1.000"
-    picture = ElementTree.fromstring(
-        script("common/draw").draw_sentence([label, "run"], ["N", label], [1.0, 0.5])
-    )
-    assert [element.text for element in picture.iter() if element.get("class")] == [
-        expected,
-        "N",
-        "run",
-        expected,
-    ]
+    draw = script("common/draw").draw_sentence
+    picture = ElementTree.fromstring(draw([label, "run"], ["N", label], [1.0, 0.5]))
+    shown = [element.text for element in picture.iter() if element.get("class")]
+    assert shown == [expected, "N", "run", expected]
     assert Page(decisions_page([doc], NAME)).captions == [f"dogs/{expected}/1 run/V/2"]
     decisions_page([doc], NAME).encode("utf8")
 
@@ -159,7 +151,7 @@ def test_labels_of_control_characters(label):
 def test_decisions_of_a_chunker():
     """Labels are the tags of the chunks, not those that were given."""
     nlp = chunker(save_decisions=True)
-    doc = tagger_of(nlp)(chunked_doc(nlp, "dogs run .", tags=["N", "V", "."]))
+    doc = tagger_of(nlp)(doc_of(nlp, "dogs run .", "N V ."))
     ((_, labels, order, probabilities),) = sentences_of(doc, NAME)
     assert labels == ["B-NP", "B-VP", "O"] and sorted(order) == [1, 2, 3]
     assert all(0 < p < 1 for p in probabilities)

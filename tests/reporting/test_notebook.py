@@ -24,8 +24,7 @@ def doc(nlp):
 
 def framed(page):
     """What the frame holds, as a browser reads it."""
-    source = page._repr_html_().split('srcdoc="')[1].split('"')[0]
-    return unescape(source)
+    return unescape(page._repr_html_().split('srcdoc="')[1].split('"')[0])
 
 
 def test_text_alone(doc):

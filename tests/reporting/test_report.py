@@ -63,10 +63,8 @@ def test_figures_are_those_of_spacys_scorer():
     assert n["accuracy"] == n["known words"] + n["unknown words"] == 5 + 5 + 7 + 4 + 3
     assert n["sentences"] == 5
     assert sum(layer["calibration"]["counts"]) == n["accuracy"]
-    assert layer["calibration"]["curve"][-1] == (
-        1.0,
-        pytest.approx(1 - layer["scores"]["accuracy"]["value"]),
-    )
+    expected = pytest.approx(1 - layer["scores"]["accuracy"]["value"])
+    assert layer["calibration"]["curve"][-1] == (1.0, expected)
     entropies = [row["entropy"] for row in layer["uncertain"]]
     assert entropies == sorted(entropies, reverse=True) and len(entropies) == 5
     assert 0 < layer["uncertain"][0]["p"] < 1
@@ -133,9 +131,8 @@ def test_page_and_markdown_and_json_say_the_same():
 def test_words_stay_words_and_nothing_is_loaded():
     page = Reader(as_page(made(against=("other", helpers.trained(n_updates=1)))))
     assert "<script>" in page.words and "script" not in [tag for tag, _ in page.elements]
-    assert not {"src", "href"} & {
-        name for tag, attrs in page.elements for name in attrs if tag != "a"
-    }
+    named = [(tag, name) for tag, attrs in page.elements for name in attrs]
+    assert not {"src", "href"} & {name for tag, name in named if tag != "a"}
     assert "<script>" not in as_markdown(made())
     found = made()
     layer = {**found["layers"][0], "component": "<i>x", "attribute": "[a](javascript:b)"}
@@ -150,8 +147,7 @@ def run(*arguments):
 
 
 def test_command(tmp_path):
-    nlp = helpers.ready("log_likelihood")
-    nlp.to_disk(tmp_path / "model")
+    helpers.ready("log_likelihood").to_disk(tmp_path / "model")
     DocBin(docs=[eg.reference for eg in examples()]).to_disk(tmp_path / "data.spacy")
     data = tmp_path / "data.spacy"
     options = ("--train", data, "--against", tmp_path / "model", "-o", tmp_path / "r")
@@ -181,8 +177,7 @@ def test_a_component_without_gold_labels_is_told(tmp_path):
 def test_learning_curve():
     nlp = spacy.blank("xx")
     docs = [doc_of(nlp.vocab, text) for text in sentences()[:40]]
-    config = config_of("crf", QUICK)
-    points = learning_curve(config, docs[:30], docs[30:])
+    points = learning_curve(config_of("crf", QUICK), docs[:30], docs[30:])
     assert [point["docs"] for point in points] == [4, 8, 15, 30]
     scores = [point["scores"]["hoseq_tagger"]["value"] for point in points]
     assert scores[0] < scores[-1] > 0.9

@@ -42,28 +42,22 @@ FOUND = spanned((0, 3, "NP"), (3, 4, "NP"), (4, 7, "NP"))
 
 
 def test_tokens_of_each_sentence():
-    pairs = pairs_of([GOLD], [GUESS], "tag")
-    of_sentence = counts([GOLD], pairs)
+    of_sentence = counts([GOLD], pairs_of([GOLD], [GUESS], "tag"))
     assert of_sentence.tolist() == [[3, 4, 4], [1, 3, 3]]
     scores = scores_of(of_sentence, False)
-    assert (
-        scores["accuracy"]["value"]
-        == Scorer.score_token_attr([Example(GUESS, GOLD)], "tag")["tag_acc"]
-        == 4 / 7
-    )
+    expected = Scorer.score_token_attr([Example(GUESS, GOLD)], "tag")["tag_acc"]
+    assert scores["accuracy"]["value"] == expected == 4 / 7
     assert scores["sentences"]["value"] == 0 and scores["sentences"]["n"] == 2
     assert scores_of(np.array([[4.0, 4, 4], [1, 3, 3]]), False)["sentences"]["value"] == 0.5
     assert scores["accuracy"]["low"] <= 4 / 7 <= scores["accuracy"]["high"]
 
 
 def test_spans():
-    pairs = pairs_of([CHUNKS], [FOUND], "spans.chunks")
-    of_sentence = counts([CHUNKS], pairs)
+    of_sentence = counts([CHUNKS], pairs_of([CHUNKS], [FOUND], "spans.chunks"))
     assert of_sentence.tolist() == [[1, 2, 2], [0, 1, 1]]
     scores = scores_of(of_sentence, True)
-    expected = Scorer.score_spans(
-        [Example(FOUND, CHUNKS)], "spans_chunks", getter=lambda doc, _: doc.spans["chunks"]
-    )
+    settings = {"getter": lambda doc, _: doc.spans["chunks"]}
+    expected = Scorer.score_spans([Example(FOUND, CHUNKS)], "spans_chunks", **settings)
     found = [scores[name]["value"] for name in ("precision", "recall", "f")]
     assert found == pytest.approx([expected[f"spans_chunks_{x}"] for x in "prf"])
 
@@ -73,15 +67,10 @@ def test_what_is_not_annotated_does_not_count():
     part[6].tag_ = part[1].tag_ = ""
     pairs = pairs_of([part], [GUESS], "tag")
     assert counts([part], pairs).tolist() == [[3, 3, 3], [1, 2, 2]]
-    assert {row["label"]: row["found"] for row in label_scores(pairs)} == {
-        "D": 2,
-        "N": 1,
-        "V": 1,
-        "A": 1,
-    }
-    assert [
-        (one["gold"], one["guess"], one["n"]) for one in confusions_of([part], pairs, "no label")
-    ] == [("N", "A", 1)]
+    found = {row["label"]: row["found"] for row in label_scores(pairs)}
+    assert found == {"D": 2, "N": 1, "V": 1, "A": 1}
+    found = confusions_of([part], pairs, "no label")
+    assert [(one["gold"], one["guess"], one["n"]) for one in found] == [("N", "A", 1)]
 
 
 def test_confusions_with_their_sentences():
@@ -94,10 +83,8 @@ def test_confusions_with_their_sentences():
         (["a ", "b "], ["c "], []),
     ]
     pairs = pairs_of([CHUNKS], [FOUND], "spans.chunks")
-    found = [
-        (one["gold"], one["guess"], one["n"])
-        for one in confusions_of([CHUNKS], pairs, outside("spans.chunks"))
-    ]
+    found = confusions_of([CHUNKS], pairs, outside("spans.chunks"))
+    found = [(one["gold"], one["guess"], one["n"]) for one in found]
     assert found == [("NP", "no chunk", 1), ("VP", "NP", 1), ("no chunk", "NP", 1)]
 
 
@@ -117,14 +104,10 @@ def test_spans_of_the_same_tokens():
 
 
 def test_a_feature_is_right_with_its_value():
-    pairs = [
-        Pair(0, 0, 1, "Case=Nom|Number=Sing", "Case=Gen|Number=Sing"),
-        Pair(0, 1, 2, "Case=Nom", "Mood=Ind"),
-    ]
-    rows = {
-        row["label"]: (row["precision"], row["recall"], row["gold"], row["found"])
-        for row in feature_scores(pairs)
-    }
+    first = Pair(0, 0, 1, "Case=Nom|Number=Sing", "Case=Gen|Number=Sing")
+    pairs = [first, Pair(0, 1, 2, "Case=Nom", "Mood=Ind")]
+    columns = ("precision", "recall", "gold", "found")
+    rows = {row["label"]: tuple(row[name] for name in columns) for row in feature_scores(pairs)}
     assert rows == {"Case": (0, 0, 2, 1), "Number": (1, 1, 1, 1), "Mood": (0, 0, 0, 1)}
 
 
@@ -152,10 +135,8 @@ def test_a_matrix_counts_each_pair(n_labels):
 
 
 def test_a_matrix_of_spans_has_what_is_missing():
-    found = confusion_matrix(
-        [Pair(0, 0, 1, "PER", "PER"), Pair(0, 2, 4, "ORG", ""), Pair(0, 5, 6, "", "ORG")],
-        outside("ents"),
-    )
+    pairs = [Pair(0, 0, 1, "PER", "PER"), Pair(0, 2, 4, "ORG", ""), Pair(0, 5, 6, "", "ORG")]
+    found = confusion_matrix(pairs, outside("ents"))
     assert found["labels"] == ["ORG", "no entity", "others"]
     assert found["counts"] == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
     assert [outside(place) for place in ("tag", "ents", "spans.chunks", "spans.x")] == [

@@ -140,9 +140,8 @@ def test_json_that_is_nested_deeply(server):
 
 
 def test_tokens_that_are_named_again(server):
-    status, answer = server.explain(
-        text="the old cat", component="hoseq_tagger", tokens=[1, 1, 0, 1]
-    )
+    asked = {"component": "hoseq_tagger", "tokens": [1, 1, 0, 1]}
+    status, answer = server.explain(text="the old cat", **asked)
     assert status == 200 and [one["first"] for one in answer["decisions"]] == [1, 0]
 
 
@@ -199,8 +198,7 @@ def test_clients_that_are_slow_keep_nobody_waiting(nlp):
     begin = time.monotonic()
     with ExitStack() as stack:
         for data in [b"POST / HTTP/1.1\r\n"] * 20 + [posted_form(running, body)] * 3:
-            client = stack.enter_context(socket.create_connection(running.address))
-            client.sendall(data)
+            stack.enter_context(socket.create_connection(running.address)).sendall(data)
         assert running.explain(text="the old cat")[0] == 200
     running.stop()
     assert time.monotonic() - begin < 30
@@ -339,8 +337,7 @@ def test_the_command(tmp_path, nlp):
     command = [sys.executable, "-m", "spacy", "hoseq", "serve", str(tmp_path), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        line = process.stdout.readline()
-        address = re.findall(r"http://[\d.:]+", line)[0]
+        address = re.findall(r"http://[\d.:]+", process.stdout.readline())[0]
         for _ in range(100):
             try:
                 with urlopen(address, timeout=10) as answer:

@@ -140,11 +140,8 @@ def test_spans_are_found_by_their_characters(how):
     assert [(doc[first:end].text, label, p) for first, end, label, p in found] == expected
     assert target_at("spans.chunks").items(doc) == [one[:3] for one in found]
     (sentence,) = sentences_of(doc)
-    assert [word.spans[0].label for word in sentence.words if word.spans[0].begins] == [
-        "NP",
-        "VP",
-        "NP",
-    ]
+    first = [word.spans[0] for word in sentence.words]
+    assert [span.label for span in first if span.begins] == ["NP", "VP", "NP"]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from spacy.util import fix_random_seed
 from spacy_hoseq.readers import corpus
 from spacy_hoseq.segmentation.corpus import make_units
 
+from ..builders import learn
+
 SENTENCES = [
     [("我们", "PN"), ("喝", "VV"), ("茶", "NN"), ("。", "PU")],
     [("他们", "PN"), ("在", "IN"), ("学校", "NN"), ("学习", "VV"), ("。", "PU")],
@@ -45,9 +47,7 @@ def new_segmenter(**settings):
 
 def train(nlp, examples, epochs=12):
     fix_random_seed(0)
-    nlp.initialize(lambda: examples)
-    for _ in range(epochs):
-        nlp.update(examples)
+    learn(nlp, examples, epochs)
 
 
 @cache
@@ -71,6 +71,5 @@ def pipeline(path, kinds=""):
 
 
 def examples_of(path, kinds=""):
-    nlp = spacy.blank("zh")
-    examples = corpus(path, augmenter=make_units(kinds))(nlp)
+    examples = corpus(path, augmenter=make_units(kinds))(spacy.blank("zh"))
     return [Example(eg.predicted, eg.reference) for eg in examples]

@@ -17,14 +17,12 @@ def labelled(words, spaces=None, tags=None, kinds=""):
 
 
 def test_labels_of_units():
-    words = ["我", "喜欢", "iPhone", "X", "的", "3.14", "千字文"]
-    text, units = labelled(words)
+    text, units = labelled(["我", "喜欢", "iPhone", "X", "的", "3.14", "千字文"])
     assert text == "我喜欢iPhone X的3.14千字文"
     assert [unit for unit, _ in units] == "我 喜 欢 iPhone X 的 3 . 14 千 字 文".split()
     assert [label for _, label in units] == [f"{place}-W" for place in "SBESSSBIEBIE"]
-    assert labelled(["我们", " \n", "喝", "茶"], [True] * 4)[0] == "我们喝茶", (
-        "white space of words is not used"
-    )
+    found = labelled(["我们", " \n", "喝", "茶"], [True] * 4)[0]
+    assert found == "我们喝茶", "white space of words is not used"
     tagged = labelled(["我们", "喝"], tags=["PN", "VV"], kinds="tag")[1]
     assert tagged == [("我", "B-PN"), ("们", "E-PN"), ("喝", "S-VV")]
 
@@ -36,8 +34,7 @@ def test_a_unit_with_the_end_of_a_word_is_of_the_word_in_which_it_begins():
 
 
 def test_reader(tmp_path):
-    path = saved_words(tmp_path)
-    examples = examples_of(path, "tag")
+    examples = examples_of(saved_words(tmp_path), "tag")
     assert [eg.reference.text for eg in examples][3] == "我买了iPhone 12。"
     assert [eg.predicted.text for eg in examples] == [eg.reference.text for eg in examples]
     assert not examples[0].predicted.has_annotation("TAG")

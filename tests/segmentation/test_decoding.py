@@ -98,15 +98,13 @@ def test_cut_is_the_best_of_all(seed, labels, longest, with_patterns):
             after_space[0] = True
             where = slice(at + start, at + start + n)
             spaces = (after_space, text.after_blank[part])
-            path = best_by_enumeration(
-                labels, scores[where], trans, patterns, weights, *spaces, last[part]
-            )
+            features = labels, scores[where], trans, patterns, weights
+            path = best_by_enumeration(*features, *spaces, last[part])
             begins = [t for t, y in enumerate(path) if labels[y][0] in "BS"]
             ends = [*begins[1:], n]
             for b, e in zip(begins, ends, strict=True):
-                expected.append(
-                    (start + b, start + e, by_label if labels == LAST else text.sentence[start + b])
-                )
+                label = by_label if labels == LAST else text.sentence[start + b]
+                expected.append((start + b, start + e, label))
                 by_label = labels[path[b]].endswith("LAST")
             start += n
         at += len(text.starts)

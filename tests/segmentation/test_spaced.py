@@ -11,6 +11,8 @@ from spacy_hoseq.segmentation.corpus import known_words, labelled_units
 from spacy_hoseq.segmentation.tokenizer import CharacterTokenizer
 from spacy_hoseq.segmentation.units import inner_cuts, units_of
 
+from ..builders import learn
+
 SENTENCES = [
     ["I ", "do", "n't ", "know ", "Mr. ", "Smith", ". "],
     ["We ", "did", "n't ", "see ", "it ", "at ", "3.5 ", "p.m.", ". "],
@@ -46,10 +48,7 @@ def nlp(corpus):
     corpora = config.interpolate()["corpora"]
     settings = spacy.util.registry.resolve(corpora, schema=None, validate=False)
     segmenter.vocab.lookups = known_words(corpus, inner=True)
-    examples = list(settings["train"](segmenter))
-    segmenter.initialize(lambda: examples)
-    for _ in range(15):
-        segmenter.update(examples)
+    learn(segmenter, list(settings["train"](segmenter)), 15)
     settings = {"@tokenizers": "spacy_hoseq.CharacterTokenizer.v1"}
     nlp = spacy.blank("xx", config={"nlp": {"tokenizer": settings}})
     nlp.tokenizer.use(segmenter)
@@ -71,8 +70,7 @@ def test_labels_of_words_with_white_space():
 def test_words_end_within_runs_of_letters(corpus):
     vocab = Vocab()
     vocab.lookups = known_words(corpus, inner=True)
-    cuts = inner_cuts(vocab)
-    units = units_of("Don't own n't", cuts)
+    units = units_of("Don't own n't", inner_cuts(vocab))
     assert units.of("Don't own n't") == ["Do", "n", "'", "t", "own", "n", "'", "t"]
     assert inner_cuts(Vocab()) is None
 

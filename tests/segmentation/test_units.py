@@ -72,9 +72,8 @@ def test_addresses_are_whole(text, expected):
 @given(st.text(alphabet="a.@:/w我， \n", max_size=15))
 def test_what_is_whole_changes_nothing_else(text):
     plain, whole = units_of(text), units_of(text, whole=re.compile("aw|@+"))
-    inside = {
-        i for match in re.finditer("aw|@+", text) for i in range(match.start() + 1, match.end())
-    }
+    matches = re.finditer("aw|@+", text)
+    inside = {i for match in matches for i in range(match.start() + 1, match.end())}
     edges = {i for match in re.finditer("aw|@+", text) for i in match.span()} - {len(text)}
     expected = {*plain.starts.tolist(), *(i for i in edges if not text[i].isspace())} - inside
     assert set(whole.starts.tolist()) == expected

@@ -1,6 +1,7 @@
 """What a posterior has to be: the enumerated one, and the gradient of the summed log Z."""
 
 import numpy as np
+from numpy.testing import assert_allclose
 
 from spacy_hoseq.decoders.answers import posterior
 from spacy_hoseq.decoders.answers.pattern_posterior import PatternPosterior, exclusive
@@ -37,33 +38,31 @@ def assert_enumerated(posterior, case, tolerance=1e-9):
     """log Z and all expected counts, for a batch. log Z: relative and absolute; counts and probabilities: absolute."""
     tables = [oracle.joint_table(single) for single in case.singles()]
     log_z = [table.log_z for table in tables]
-    np.testing.assert_allclose(posterior.log_z, log_z, rtol=tolerance, atol=tolerance)
+    assert_allclose(posterior.log_z, log_z, rtol=tolerance, atol=tolerance)
     marginals, got = np.concatenate([table.marginals for table in tables]), posterior.expected
-    np.testing.assert_allclose(posterior.nodes, marginals, atol=tolerance)
-    np.testing.assert_allclose(got.scores, marginals, atol=tolerance)
-    np.testing.assert_allclose(
-        got.trans, sum(table.transitions for table in tables), atol=tolerance
-    )
+    assert_allclose(posterior.nodes, marginals, atol=tolerance)
+    assert_allclose(got.scores, marginals, atol=tolerance)
+    assert_allclose(got.trans, sum(table.transitions for table in tables), atol=tolerance)
     if case.patterns or case.fired:
         trie = case.pattern_scores().trie
         strings = [trie.string(node) for node in range(case.n_labels, len(trie))]
         counts = [sum(table.expected_count(string) for table in tables) for string in strings]
-        np.testing.assert_allclose(got.node_weights, [0.0] * case.n_labels + counts, atol=tolerance)
+        assert_allclose(got.node_weights, [0.0] * case.n_labels + counts, atol=tolerance)
     else:
         assert not got.node_weights.any(), "counts of nodes without patterns"
     expected = []
     for token, string, _ in case.fired:
         sequence = sequence_of(case, token)
         expected.append(tables[sequence].expected_count(string, [token - case.starts[sequence]]))
-    np.testing.assert_allclose(got.fired_weights, expected, atol=tolerance)
+    assert_allclose(got.fired_weights, expected, atol=tolerance)
     expected = []
     for first, sets, _ in case.configurations:
         sequence = sequence_of(case, first)
         expected.append(tables[sequence].expected_match(first - case.starts[sequence], sets))
-    np.testing.assert_allclose(got.configuration_weights, expected, atol=tolerance)
+    assert_allclose(got.configuration_weights, expected, atol=tolerance)
     assert (got.edge_scores is None) == (case.edge_scores is None)
     if got.edge_scores is not None:
-        np.testing.assert_allclose(got.edge_scores, enumerated_arcs(case), atol=tolerance)
+        assert_allclose(got.edge_scores, enumerated_arcs(case), atol=tolerance)
 
 
 def sequence_of(case, token):
@@ -85,20 +84,16 @@ def has_path(case):
 
 def ends_with(labellings, t, string):
     start = t - len(string) + 1
-    found = (
-        labellings[:, max(0, start) : t + 1] == string
-        if start >= 0
-        else np.zeros((len(labellings), 1), bool)
-    )
+    found = np.zeros((len(labellings), 1), bool)
+    if start >= 0:
+        found = labellings[:, start : t + 1] == string
     return found.all(axis=1)
 
 
 def random_arcs(case, rng, n=6):
     """Pairs of labels anywhere: at first tokens too, some twice."""
-    n_tokens = len(case.scores)
-    chosen = LabelPairs(
-        *(rng.integers(0, size, n) for size in (n_tokens, case.n_labels, case.n_labels))
-    )
+    sizes = len(case.scores), case.n_labels, case.n_labels
+    chosen = LabelPairs(*(rng.integers(0, size, n) for size in sizes))
     return LabelPairs(*(np.append(part, part[:2]) for part in chosen))
 
 
@@ -141,11 +136,8 @@ def enumerated_gradient(case, d_nodes, arcs=None, d_arcs=None):
     pairs. RETURNS (PotentialsGradient)."""
     n_labels, trie = case.n_labels, case.pattern_scores().trie
     scores, trans = np.zeros(case.scores.shape), np.zeros(case.trans.shape)
-    nodes, fired, spans = (
-        np.zeros(len(trie)),
-        np.zeros(len(case.fired)),
-        np.zeros(len(case.configurations)),
-    )
+    nodes, fired = np.zeros(len(trie)), np.zeros(len(case.fired))
+    spans = np.zeros(len(case.configurations))
     edges = np.zeros((*case.scores.shape, n_labels))
     for start, labellings, p in distributions(case):
         length = labellings.shape[1]
@@ -173,6 +165,5 @@ def enumerated_gradient(case, d_nodes, arcs=None, d_arcs=None):
 def assert_close(found, expected, tolerance=1e-9):
     """Part by part, relative to the largest value where that is above 1."""
     for got, wanted in zip(found, expected, strict=True):
-        np.testing.assert_allclose(
-            got, wanted, rtol=0, atol=tolerance * max(1, np.abs(wanted).max(initial=0))
-        )
+        largest = max(1, np.abs(wanted).max(initial=0))
+        assert_allclose(got, wanted, rtol=0, atol=tolerance * largest)

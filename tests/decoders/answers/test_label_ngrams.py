@@ -16,18 +16,8 @@ from ...strategies import cases
 from .posteriors import distributions, forward_backward, has_path
 
 MARGIN = 3
-PLACES = [
-    (0,),
-    (-1,),
-    (2,),
-    (-1, 0),
-    (0, 1),
-    (-1, 1),
-    (-1, 0, 1),
-    (1, 2, 3),
-    (-2, -1, 1),
-    (-3, 0, 3),
-]
+PLACES = [(0,), (-1,), (2,), (-1, 0), (0, 1), (-1, 1)]
+PLACES += [(-1, 0, 1), (1, 2, 3), (-2, -1, 1), (-3, 0, 3)]
 PLACES.append((-2, -1, 0, 1, 2))
 
 
@@ -100,8 +90,7 @@ def test_of_a_chain(threshold, case, places):
     case = fit(case)
     expected = enumerated(case, places, threshold)
     for made_with in {0.0, threshold}:
-        lattice = lattice_of(case, made_with)
-        assert_same(as_table(lattice, places, threshold), expected)
+        assert_same(as_table(lattice_of(case, made_with), places, threshold), expected)
 
 
 @given(case=cases(max_labels=3, max_tokens=4), seed=st.integers(0, 99))
@@ -116,9 +105,8 @@ def test_places_asked_for_in_any_order(case, seed):
 
 
 def test_no_margin():
-    lattice = LabelLattice(
-        certain_labels(np.array([1, 0, 2]), np.array([2, 1])), np.array([2, 1]), 0
-    )
+    lengths = np.array([2, 1])
+    lattice = LabelLattice(certain_labels(np.array([1, 0, 2]), lengths), lengths, 0)
     assert as_table(lattice, (0,), 0.0) == {(0, 1): 1, (1, 0): 1, (2, 2): 1}
 
 
@@ -133,25 +121,18 @@ def test_certain_labels_by_hand():
     assert table(-1, 0) == {(0, BEFORE, 1): 1, (1, 1, 0): 1, (2, BEFORE, 2): 1}
     assert table(0, 1) == {(0, 1, 0): 1, (1, 0, AFTER): 1, (2, 2, AFTER): 1}
     assert table(-2, 2) == {(t, BEFORE, AFTER): 1 for t in range(4)}
-    assert table(-2, -1) == {
-        (0, BEFORE, BEFORE): 1,
-        (1, BEFORE, 1): 1,
-        **{(t, BEFORE, BEFORE): 1 for t in (2, 3)},
-    }
+    before = {(t, BEFORE, BEFORE): 1 for t in (0, 2, 3)}
+    assert table(-2, -1) == {(1, BEFORE, 1): 1, **before}
     assert table(1, 2) == {(0, 0, AFTER): 1, **{(t, AFTER, AFTER): 1 for t in (1, 2, 3)}}
 
 
 def random_probable(rng, lengths, n_labels=3):
     """Numbers that are no marginals: a pair may be more probable than its labels, entries and pairs may be missing."""
-    n = int(lengths.sum())
-    tokens, labels = np.nonzero(rng.random((n, n_labels)) < 0.8)
+    tokens, labels = np.nonzero(rng.random((int(lengths.sum()), n_labels)) < 0.8)
     starts = set((np.cumsum(lengths) - lengths).tolist())
-    pairs = [
-        (i, j)
-        for j, later in enumerate(tokens.tolist())
-        for i, earlier in enumerate(tokens.tolist())
-        if earlier == later - 1 and later not in starts and rng.random() < 0.8
-    ]
+    later = [(j, token) for j, token in enumerate(tokens.tolist()) if token not in starts]
+    pairs = [(i, j) for j, token in later for i in np.flatnonzero(tokens == token - 1).tolist()]
+    pairs = [pair for pair in pairs if rng.random() < 0.8]
     earlier, later = np.array(pairs, np.intp).reshape(-1, 2).T
     p, q = rng.uniform(0.2, 1, len(tokens)), rng.uniform(0.2, 1, len(pairs))
     return ProbableLabels(tokens, labels, p, earlier, later, q)
@@ -162,9 +143,8 @@ def by_the_formula(probable, lengths, offsets, threshold):
     entries = list(zip(probable.tokens.tolist(), probable.labels.tolist(), strict=True))
     p = dict(zip(entries, probable.probabilities.tolist(), strict=True))
     ends = zip(probable.earlier, probable.later, strict=True)
-    pair = {
-        (entries[i], entries[j]): q for (i, j), q in zip(ends, probable.pairs.tolist(), strict=True)
-    }
+    pairs = zip(ends, probable.pairs.tolist(), strict=True)
+    pair = {(entries[i], entries[j]): q for (i, j), q in pairs}
     found = {}
     for end, n in zip(np.cumsum(lengths).tolist(), lengths.tolist(), strict=True):
         first = end - n
@@ -207,10 +187,9 @@ def test_of_any_numbers(seed, threshold):
 
 def test_prefix_below_the_threshold():
     """q = 0.3 at the first place, and 0.3 * 0.9 / 0.3 = 0.9 with the second: not found at 0.5."""
-    probable = ProbableLabels(
-        *np.array([[0, 1], [0, 0]]), np.array([0.3, 1.0]), *np.array([[0], [1]]), np.array([0.9])
-    )
-    lattice = LabelLattice(probable, np.array([2]), 1)
+    tokens, pairs = (np.array([[0, 1], [0, 0]]), [0.3, 1.0]), (np.array([[0], [1]]), [0.9])
+    columns = [column for keys, p in (tokens, pairs) for column in (*keys, np.array(p))]
+    lattice = LabelLattice(ProbableLabels(*columns), np.array([2]), 1)
     assert as_table(lattice, (0, 1), 0.5) == {(1, 0, AFTER): 1.0}
     assert as_table(lattice, (0, 1), 0.3) == {(0, 0, 0): pytest.approx(0.9), (1, 0, AFTER): 1.0}
 

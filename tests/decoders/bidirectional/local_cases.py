@@ -37,9 +37,8 @@ class Local:
         for owner, context in zip(owners.tolist(), contexts.tolist(), strict=True):
             token, mask = queries[owner]
             assert all(0 <= y < self.n_labels + 2 for j, y in enumerate(context) if mask >> j & 1)
-            asked.append(
-                (token, tuple(y if mask >> j & 1 else UNSEEN for j, y in enumerate(context)))
-            )
+            seen = tuple(y if mask >> j & 1 else UNSEEN for j, y in enumerate(context))
+            asked.append((token, seen))
         self.calls.append(asked)
         scores = np.array([self.row(*query) for query in asked]).reshape(-1, self.n_labels)
         scores.flags.writeable = False
@@ -98,10 +97,12 @@ class LocalCase:
         """The array, one list for each sequence."""
         return [part.tolist() for part in np.split(array, self.starts[1:])]
 
+    def results(self, paths):
+        return zip(self.singles(), self.parts(paths.labels), paths.scores, strict=True)
+
     def take(self, sequences):
-        tokens = [
-            t for s in sequences for t in range(self.starts[s], self.starts[s] + self.lengths[s])
-        ]
+        firsts = self.starts.tolist()
+        tokens = [t for s in sequences for t in range(firsts[s], firsts[s] + self.lengths[s])]
         allowed = None if self.allowed is None else self.allowed[tokens]
         return LocalCase(self.local.take(tokens), self.lengths[list(sequences)], allowed)
 
@@ -139,9 +140,8 @@ def random_rows(rng, n_labels, kind):
         rows = rng.integers(-2, 0, (97, n_labels)) * 800.0
         rows[np.arange(97), rng.integers(0, n_labels, 97)] = 0
         return rows.tolist()
-    rows = rng.normal(
-        0, 50.0 if kind == SHARP else rng.choice([1.0, 5.0]), (4 if kind == TIES else 997, n_labels)
-    )
+    scale = 50.0 if kind == SHARP else rng.choice([1.0, 5.0])
+    rows = rng.normal(0, scale, (4 if kind == TIES else 997, n_labels))
     if kind == TIES:
         rows[:2, rng.integers(0, n_labels)] = rows[:2].max(axis=1)
     return rows.astype(rng.choice([np.float32, np.float64])).tolist()
@@ -152,9 +152,8 @@ def random_case(rng, lengths, n_labels, order, kind=REALS, masks=False):
     local = RandomLocal(random_rows(rng, n_labels, kind), range(n_tokens), order)
     allowed = rng.random((n_tokens, n_labels)) < rng.choice([0.2, 0.7])
     allowed[np.arange(n_tokens), rng.integers(0, n_labels, n_tokens)] = True
-    return LocalCase(
-        local, np.array(lengths, rng.choice([np.int32, np.int64])), allowed if masks else None
-    )
+    lengths = np.array(lengths, rng.choice([np.int32, np.int64]))
+    return LocalCase(local, lengths, allowed if masks else None)
 
 
 @st.composite
@@ -236,20 +235,17 @@ def enumerated(case, strategy, prune=0.0):
     of_token = [sorted({graph[i] for graph in graphs}, key=sorted) for i in range(n)]
     candidates = []
     for i in range(n):
-        alone = {
-            y: math.exp(value) for y, value in log_p(case, i, (UNSEEN,) * 2 * case.order).items()
-        }
+        alone = log_p(case, i, (UNSEEN,) * 2 * case.order)
+        alone = {y: math.exp(value) for y, value in alone.items()}
         candidates.append([y for y, p in alone.items() if p >= prune * max(alone.values())])
     cached = lru_cache(None)(lambda i, seen: log_p(case, i, seen))
     for labels in itertools.product(*candidates):
-        table = [
-            {sees: cached(i, seen_by(case, i, sees, labels))[labels[i]] for sees in of_token[i]}
-            for i in range(n)
-        ]
-        found += [
-            Found(sum(table[i][graph[i]] for i in range(n)), list(labels), graph)
-            for graph in graphs
-        ]
+        table = []
+        for i in range(n):
+            known = {sees: cached(i, seen_by(case, i, sees, labels)) for sees in of_token[i]}
+            table.append({sees: values[labels[i]] for sees, values in known.items()})
+        scores = [sum(table[i][graph[i]] for i in range(n)) for graph in graphs]
+        found += map(Found, scores, itertools.repeat(list(labels)), graphs)
     return found
 
 
@@ -273,9 +269,8 @@ def plain_easiest_first(case, hardest=False):
     def best_label(i, seen):
         row, possible = case.local.row(i, seen), open_labels(case, i)
         best = max(possible, key=lambda y: row[y])  # the first of equal ones
-        return best, -math.log1p(
-            math.fsum(math.exp(row[y] - row[best]) for y in possible if y != best)
-        )
+        others = [row[y] - row[best] for y in possible if y != best]
+        return best, -math.log1p(math.fsum(map(math.exp, others)))
 
     for time in range(1, n + 1):
         is_open = [i for i in range(n) if labels[i] is None]

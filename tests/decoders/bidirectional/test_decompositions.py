@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from spacy_hoseq.decoders.bidirectional import decompositions as module
 from spacy_hoseq.decoders.bidirectional.decompositions import classifiers_of, decode_decompositions
@@ -39,9 +40,7 @@ def decode(case, strategy, prune=0.0, **limits):
 def assert_enumerated(case, strategy, prune):
     paths = decode(case, strategy, prune)
     assert paths.labels.dtype == np.int32 and paths.scores.dtype == np.float64
-    for single, labels, score in zip(
-        case.singles(), case.parts(paths.labels), paths.scores, strict=True
-    ):
+    for single, labels, score in case.results(paths):
         best = max(enumerated(single, strategy, prune), key=lambda one: one.score)
         assert labels == best.labels
         assert score == pytest.approx(best.score, rel=1e-11, abs=1e-12)
@@ -86,17 +85,12 @@ def test_ties(strategy, order):
     for _ in range(100):
         case = random_case(rng, [int(rng.integers(1, 6)), 5], 2, order, EXACT)
         paths = decode(case, strategy)
-        for single, labels, score in zip(
-            case.singles(), case.parts(paths.labels), paths.scores, strict=True
-        ):
+        for single, labels, score in case.results(paths):
             found = enumerated(single, strategy)
             best = max(one.score for one in found)
             left = None if strategy == "right_to_left" else order
-            first = min(
-                tie_key(one.labels, one.sees, order, left) + [one.labels]
-                for one in found
-                if one.score == best
-            )
+            ties = [one for one in found if one.score == best]
+            first = min(tie_key(one.labels, one.sees, order, left) + [one.labels] for one in ties)
             assert (labels, score) == (first[-1], best)
 
 
@@ -109,9 +103,8 @@ def test_batch_is_the_singles_in_any_order(strategy, prune, case, data):
     paths = decode(case.take(sequences), strategy, prune)
     parts = [decode(case.take([s]), strategy, prune) for s in sequences]
     assert paths.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
-    np.testing.assert_allclose(
-        paths.scores, [part.scores[0] for part in parts], rtol=1e-12, atol=1e-14
-    )
+    scores = [part.scores[0] for part in parts]
+    assert_allclose(paths.scores, scores, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.long
@@ -129,7 +122,7 @@ def test_blocks_change_nothing(strategy, case, prune, block, cells):
     for call in case.local.calls:
         assert len(call) * case.local.n_labels <= block or len({token for token, _ in call}) == 1
     assert parts.labels.tolist() == whole.labels.tolist()
-    np.testing.assert_allclose(parts.scores, whole.scores, rtol=1e-12, atol=1e-14)
+    assert_allclose(parts.scores, whole.scores, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.long
@@ -140,22 +133,18 @@ def test_constant_added_to_a_token(strategy, case, add, data):
     for prune in (0.0, 0.3):
         before, after = decode(case, strategy, prune), decode(changed, strategy, prune)
         assert after.labels.tolist() == before.labels.tolist()
-        np.testing.assert_allclose(after.scores, before.scores, rtol=1e-9, atol=1e-11)
+        assert_allclose(after.scores, before.scores, rtol=1e-9, atol=1e-11)
 
 
 @strategies
 @any_order
 @pytest.mark.parametrize("prune", [0.0, 0.5])
 def test_empty_batch_and_one_label(strategy, order, prune):
-    paths = decode(
-        LocalCase(RandomLocal([[0.0, 1.0]], [], order), np.zeros(0, np.int64)), strategy, prune
-    )
+    empty = LocalCase(RandomLocal([[0.0, 1.0]], [], order), np.zeros(0, np.int64))
+    paths = decode(empty, strategy, prune)
     assert paths.labels.tolist() == paths.scores.tolist() == []
-    paths = decode(
-        LocalCase(RandomLocal([[-7.0], [3.0]], range(6), order), np.array([1, 3, 2])),
-        strategy,
-        prune,
-    )
+    case = LocalCase(RandomLocal([[-7.0], [3.0]], range(6), order), np.array([1, 3, 2]))
+    paths = decode(case, strategy, prune)
     assert paths.labels.tolist() == [0] * 6 and paths.scores.tolist() == [0, 0, 0]
 
 
@@ -163,9 +152,8 @@ def test_empty_batch_and_one_label(strategy, order, prune):
 @any_order
 def test_one_way_of_a_long_sequence_is_viterbi(strategy, order):
     case = random_case(np.random.default_rng(order), [60], 2, order)
-    assert decode(case, strategy).scores[0] == pytest.approx(
-        one_way(case.local, strategy == "right_to_left"), rel=1e-11
-    )
+    expected = pytest.approx(one_way(case.local, strategy == "right_to_left"), rel=1e-11)
+    assert decode(case, strategy).scores[0] == expected
 
 
 def one_way(local, backwards):
@@ -186,9 +174,8 @@ def one_way(local, backwards):
 @pytest.mark.parametrize("hardest", [False, True])
 @given(case=local_cases(max_tokens=30))
 def test_easiest_first_is_one_of_the_decompositions(hardest, case):
-    path = decode_easiest_first(
-        case.local, case.lengths, case.order, allowed=case.allowed, hardest=hardest
-    )
+    settings = {"allowed": case.allowed, "hardest": hardest}
+    path = decode_easiest_first(case.local, case.lengths, case.order, **settings)
     best = decode(case, "full_bidirectional").scores
     assert (best >= [sum(part) - 1e-9 for part in case.parts(path.log_probabilities)]).all()
 
@@ -207,8 +194,7 @@ def test_classifiers_of_is_what_is_asked(strategy, order, prune):
         ("full_bidirectional", 1): set(range(4)),
         ("full_bidirectional", 2): set(range(16)),
     }[strategy, order] | ({0} if prune else set())
-    got = classifiers_of(strategy, order, prune)
-    assert got == tuple(sorted(masks))
+    assert classifiers_of(strategy, order, prune) == tuple(sorted(masks))
     case = random_case(np.random.default_rng(0), [5, 1, 2], 2, order)
     decode(case, strategy, prune)
     assert case.local.masks == masks
@@ -247,21 +233,16 @@ WRONG = [
     (dict(lengths=np.array([0, 4])), r"\[HS027\] Wrong lengths: \[0, 4\].*add up to 4"),
     (
         dict(allowed=np.ones((4, 2), bool)),
-        r"\[HS024\] Wrong shape of allowed: got \(4, 2\), expected \(4, 3\)\.",
+        r"\[HS024\] .*allowed: got \(4, 2\), expected \(4, 3\)\.",
     ),
-    (
-        dict(allowed=np.arange(4)[:, None] % 3 != [2, 2, 2]),
-        r"\[HS022\] No label is allowed at token 2\.",
-    ),
-    *(
-        (dict(prune=p), rf"\[HS027\] Wrong prune: {p}\. Expected 0 to 1\.")
-        for p in (-0.1, 1.1, np.nan)
-    ),
+    (dict(allowed=np.arange(4)[:, None] % 3 != [2, 2, 2]), r"\[HS022\] .* allowed at token 2\."),
     (
         dict(strategy="up"),
         r'\[HS161\] .*"up" here\. Known: easiest_first, .*, full_bidirectional\.',
     ),
 ]
+for p in (-0.1, 1.1, np.nan):
+    WRONG.append((dict(prune=p), rf"\[HS027\] Wrong prune: {p}\. Expected 0 to 1\."))
 
 
 @pytest.mark.parametrize("wrong, match", WRONG)
@@ -285,9 +266,8 @@ def test_scores_must_be_finite(value, prune, size):
 
     class Broken(Local):
         def row(self, token, seen):
-            return (
-                [0.0, value] if seen == ((0, 0) if prune == 0 else (UNSEEN, UNSEEN)) else [0.0, 1.0]
-            )
+            likely = (0, 0) if prune == 0 else (UNSEEN, UNSEEN)
+            return [0.0, value] if seen == likely else [0.0, 1.0]
 
     case = LocalCase(Broken(3, 2, 1), np.array([3]))
     with pytest.raises(ValueError, match=rf"\[HS020\] 1 of {size} .* label 1"):
@@ -342,10 +322,8 @@ def test_uncertain_passages_are_pruned_harder(strategy, order, flat):
     for limit in (4 ** (order + 1) * modes - 1, 8 * modes, modes):
         found = decode(case, strategy, prune=1e-9, max_cells=limit)
         assert (found.scores <= free.scores + 1e-12).all()
-        singles = [
-            decode(single, strategy, prune=1e-9, max_cells=limit) for single in case.singles()
-        ]
-        assert found.labels.tolist() == [
-            label for single in singles for label in single.labels.tolist()
-        ]
+        limits = {"prune": 1e-9, "max_cells": limit}
+        singles = [decode(single, strategy, **limits) for single in case.singles()]
+        expected = np.concatenate([single.labels for single in singles])
+        assert found.labels.tolist() == expected.tolist()
     assert decode(case, strategy, prune=1.0).labels.tolist() == found.labels.tolist() or flat

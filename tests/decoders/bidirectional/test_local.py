@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from spacy_hoseq.decoders.bidirectional import local
 from spacy_hoseq.decoders.bidirectional.local import (
@@ -46,10 +47,9 @@ def test_contexts(order, lengths, data):
     assert edges.shape == got.shape == (n_tokens, 2 * order)
     assert list(map(tuple, edges.tolist())) == expected_edges
     assert list(map(tuple, got.tolist())) == expected
-    masks = [
-        [sum(2**j for j, y in enumerate(row) if y != UNSEEN) for row in rows]
-        for rows in (edges, got)
-    ]
+    masks = []
+    for rows in (edges, got):
+        masks.append([sum(2**j for j, y in enumerate(row) if y != UNSEEN) for row in rows])
     assert [visible.tolist(), known_slots(got).tolist()] == masks
 
 
@@ -60,20 +60,13 @@ def test_log_probabilities_are_among_the_allowed_labels(dtype):
     before = scores.copy()
     tokens = np.array([1, 0, 2])
     got = log_probabilities(scores, tokens, allowed[tokens])
-    e = math.e
-    expected = [
-        [-math.log(1 + e), 1 - math.log(1 + e), -np.inf],
-        [-np.inf, -800, 0],
-        [-np.inf, -np.inf, 0],
-    ]
+    one = math.log(1 + math.e)
+    expected = [[-one, 1 - one, -np.inf], [-np.inf, -800, 0], [-np.inf, -np.inf, 0]]
     assert got.dtype == np.float64 and scores.tolist() == before.tolist()
-    np.testing.assert_allclose(got, expected, rtol=1e-12)
-    np.testing.assert_allclose(
-        log_probabilities(scores, tokens, None)[2], [-math.log(3)] * 3, rtol=1e-12
-    )
-    np.testing.assert_allclose(
-        np.exp(log_probabilities(scores, tokens, None)).sum(axis=1), [1, 1, 1], rtol=1e-12
-    )
+    assert_allclose(got, expected, rtol=1e-12)
+    free = log_probabilities(scores, tokens, None)
+    assert_allclose(free[2], [-math.log(3)] * 3, rtol=1e-12)
+    assert_allclose(np.exp(free).sum(axis=1), [1, 1, 1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -89,9 +82,8 @@ def test_best_labels_are_those_of_the_definition(dtype, n_labels):
     for mask in (None, allowed):
         labels, values = best_labels(scores, tokens, mask)
         assert values.dtype == np.float64 and np.array_equal(scores, before)
-        for row, token, label, value in zip(
-            scores.tolist(), tokens, labels.tolist(), values.tolist(), strict=True
-        ):
+        rows = zip(scores.tolist(), tokens, labels.tolist(), values.tolist(), strict=True)
+        for row, token, label, value in rows:
             possible = [y for y in range(n_labels) if mask is None or mask[token, y]]
             assert label == max(possible, key=lambda y: row[y])
             rest = math.fsum(math.exp(row[y] - row[label]) for y in possible if y != label)

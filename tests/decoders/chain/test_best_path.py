@@ -18,9 +18,8 @@ from ...strategies import cases, cases_with_edge_scores
 
 
 def decode_viterbi(case, tuning=TUNING):
-    return viterbi(
-        case.scores, case.trans, case.lengths, edge_scores=case.edge_scores, allowed=case.allowed
-    )
+    settings = {"edge_scores": case.edge_scores, "allowed": case.allowed}
+    return viterbi(case.scores, case.trans, case.lengths, **settings)
 
 
 def with_edge_scores(case):
@@ -53,12 +52,8 @@ def test_pairs_that_differ_from_token_to_token(case, rounded):
     """The enumerated labelling, of several the one that ends with the lowest labels."""
     case = case.doubles()
     if rounded:
-        case = replace(
-            case,
-            scores=case.scores.round(),
-            trans=case.trans.round(),
-            edge_scores=case.edge_scores.round(),
-        )
+        arrays = ("scores", "trans", "edge_scores")
+        case = replace(case, **{name: getattr(case, name).round() for name in arrays})
     assume(oracle.is_feasible(case))
     for got in (decode_exact(case.potentials()), decode_viterbi(case)):
         for i, single in enumerate(case.singles()):
@@ -79,19 +74,15 @@ def exact_labels(potentials):
 
 
 def viterbi_labels(potentials):
-    return viterbi(
-        potentials.scores, potentials.trans, potentials.lengths, allowed=potentials.allowed
-    ).labels
+    p = potentials
+    return viterbi(p.scores, p.trans, p.lengths, allowed=p.allowed).labels
 
 
 @pytest.mark.parametrize("labels_of", [viterbi_labels, exact_labels])
 @given(case=cases(rounded=True, forbidden=False))
 def test_ties_go_to_the_lowest_label_right_to_left(labels_of, case):
-    case = replace(
-        case.without_patterns(),
-        scores=np.clip(case.scores, -1, 1),
-        trans=np.clip(case.trans, -1, 0),
-    )
+    scores, trans = np.clip(case.scores, -1, 1), np.clip(case.trans, -1, 0)
+    case = replace(case.without_patterns(), scores=scores, trans=trans)
     labels = labels_of(case.potentials())
     expected = [lowest_right_to_left(oracle.joint_table(single)) for single in case.singles()]
     assert labels.tolist() == sum(expected, [])
@@ -101,14 +92,11 @@ def test_many_sequences_at_once_as_one_by_one():
     """Ties included; labels are compared in parts."""
     rng = np.random.default_rng(5)
     lengths = rng.integers(1, 9, 100)
-    scores, trans = (
-        rng.integers(-2, 3, (lengths.sum(), 40)).astype(float),
-        rng.integers(-1, 2, (40, 40)).astype(float),
-    )
+    scores = rng.integers(-2, 3, (lengths.sum(), 40)).astype(float)
+    trans = rng.integers(-1, 2, (40, 40)).astype(float)
     batch = viterbi(scores, trans, lengths)
-    parts = [
-        viterbi(s, trans, np.array([len(s)])) for s in np.split(scores, np.cumsum(lengths)[:-1])
-    ]
+    rows = np.split(scores, np.cumsum(lengths)[:-1])
+    parts = [viterbi(s, trans, np.array([len(s)])) for s in rows]
     assert batch.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
     assert batch.scores.tolist() == [part.scores[0] for part in parts]
 
@@ -130,10 +118,8 @@ def tables(rng):
     yield "everything", np.ones((7, 7), bool)
     yield "words of one kind", words(1)
     yield "words of six kinds", words(6)
-    yield (
-        "nothing before some, nothing after others",
-        words(6) & (np.arange(24) % 5 > 0) & (np.arange(24) > 3)[:, None],
-    )
+    middle = words(6) & (np.arange(24) % 5 > 0) & (np.arange(24) > 3)[:, None]
+    yield "nothing before some, nothing after others", middle
     yield "three sets apart", np.arange(24)[:, None] % 3 == np.arange(24) % 3
     yield "each label its own", rng.random((40, 40)) < 0.3
     yield "one pair less", np.arange(36).reshape(6, 6) != 16

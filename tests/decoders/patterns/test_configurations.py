@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from spacy_hoseq.decoders.choice import decode_exact
 from spacy_hoseq.decoders.patterns.configurations import decode_any_sign, lattice_of
@@ -14,7 +15,7 @@ from spacy_hoseq.decoders.problem import TUNING, path_score
 from spacy_hoseq.decoders.problem.fired import Configurations, check_configurations
 
 from ... import oracle
-from ...cases import Case
+from ...cases import Case, zero_case
 from ...contract import DecoderContract
 from ...strategies import cases, random_configurations
 from ..answers.posteriors import posterior_of
@@ -34,9 +35,8 @@ class TestConfigurations(DecoderContract):
     def fit(self, case):
         rng = np.random.default_rng(int(case.lengths.sum()) + case.n_labels)
         spans = random_configurations(rng, case.n_labels, case.lengths, 4)
-        return super().fit(
-            replace(case, configurations=tuple((f, sets, float(round(w))) for f, sets, w in spans))
-        )
+        spans = tuple((first, sets, float(round(weight))) for first, sets, weight in spans)
+        return super().fit(replace(case, configurations=spans))
 
     def decode(self, case, tuning=TUNING):
         return decode_any_sign(case.potentials(), tuning=tuning)
@@ -62,9 +62,7 @@ def test_states_are_the_classes_that_labellings_fall_into(case):
     """(longest match, configurations that go on and are matched so far), over all permitted labellings."""
     single = case.singles()[0]
     assume(single.configurations)  # else states are all nodes of the trie
-    strings = [pattern for pattern, _ in single.patterns] + [
-        pattern for _, pattern, _ in single.fired
-    ]
+    strings = [p for p, _ in single.patterns] + [p for _, p, _ in single.fired]
     known = {pattern[:n] for pattern in strings for n in range(1, len(pattern) + 1)}
     known |= {(y,) for y in range(case.n_labels)}
     every = [labels for labels in product(range(case.n_labels), repeat=len(case.scores))
@@ -74,13 +72,12 @@ def test_states_are_the_classes_that_labellings_fall_into(case):
         for labels in every:
             past = labels[: t + 1]
             longest = next(past[i:] for i in range(t + 1) if past[i:] in known)
-            live = frozenset(
-                i
-                for i, (first, sets, _) in enumerate(single.configurations)
-                if first <= t < first + len(sets) - 1
-                and all(y in s for y, s in zip(past[first:], sets[: t + 1 - first], strict=True))
-            )
-            classes.add((longest, live))
+            live = set()
+            for i, (first, sets, _) in enumerate(single.configurations):
+                pairs = zip(past[first:], sets, strict=False)
+                if first <= t < first + len(sets) - 1 and all(y in some for y, some in pairs):
+                    live.add(i)
+            classes.add((longest, frozenset(live)))
         assert n == len(classes)
 
 
@@ -99,26 +96,21 @@ def test_many_spans_that_overlap(n_spans):
     n_tokens = n_spans + 2
     one, anything = frozenset([1]), frozenset([0, 1])
     spans = tuple((0, (one, *[anything] * i, one), (-1.0) ** i) for i in range(n_spans))
-    case = Case(
-        np.zeros((n_tokens, 2)), np.zeros((2, 2)), np.array([n_tokens]), configurations=spans
-    )
+    case = zero_case(n_tokens, configurations=spans)
     paths = decode_exact(case.potentials())
     assert paths.scores.tolist() == [(n_spans + 1) // 2]
     if n_spans:
         assert n_states(case)[1:-2] == [4] * (n_spans - 1)
-        assert [paths.labels[i + 1] for i in range(n_spans)] == [
-            (i + 1) % 2 for i in range(n_spans)
-        ]
+        expected = [(i + 1) % 2 for i in range(n_spans)]
+        assert paths.labels[1 : n_spans + 1].tolist() == expected
         got = posterior_of(case.potentials())
         # given 1 at the beginning, the others are free
         alone = [1.0 + np.exp(weight) for _, _, weight in spans]
         total = np.prod(alone) + 2.0**n_spans
         assert got.log_z == pytest.approx([np.log(2 * total)])
-        shares = [
-            np.exp(w) / a * np.prod(alone) / total
-            for (_, _, w), a in zip(spans, alone, strict=True)
-        ]
-        np.testing.assert_allclose(got.expected.configuration_weights, shares)
+        pairs = zip(spans, alone, strict=True)
+        shares = [np.exp(w) / a * np.prod(alone) / total for (_, _, w), a in pairs]
+        assert_allclose(got.expected.configuration_weights, shares)
 
 
 def many_states(n):
@@ -147,18 +139,9 @@ def test_limit_on_the_states():
 @pytest.mark.parametrize("first, size", [(-1, 2), (0, 0), (2, 2), (1, 3), (3, 3), (5, 1), (9, 1)])
 def test_spans_that_cannot_be(first, size):
     """Two sequences, of 3 and 2 tokens."""
-    spans = Configurations(
-        np.array([0, first]),
-        np.array([1, size]),
-        np.zeros(1 + size, np.intp),
-        np.ones((1, 2), bool),
-        np.ones(2),
-    )
-    potentials = (
-        Case(np.zeros((5, 2)), np.zeros((2, 2)), np.array([3, 2]))
-        .potentials()
-        ._replace(configurations=spans)
-    )
+    sizes, slots = np.array([1, size]), np.zeros(1 + size, np.intp)
+    spans = Configurations(np.array([0, first]), sizes, slots, np.ones((1, 2), bool), np.ones(2))
+    potentials = zero_case(3, 2).potentials()._replace(configurations=spans)
     message = rf"\[HS037\] The configuration number 1, tokens {first} to {first + size - 1} does not lie within one"
     for function in (decode_exact, posterior_of):
         with pytest.raises(ValueError, match=message):
@@ -167,10 +150,9 @@ def test_spans_that_cannot_be(first, size):
 
 @pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
 def test_weights_that_are_refused(weight):
-    case = replace(
-        skip_chain(1.0),
-        configurations=(*skip_chain(1.0).configurations, (1, (frozenset([0]),), weight)),
-    )
+    case = skip_chain(1.0)
+    one = (1, (frozenset([0]),), weight)
+    case = replace(case, configurations=(*case.configurations, one))
     message = r"\[HS020\] .*weight of configuration number 1, tokens 1 to 1"
     for function in (decode_exact, posterior_of):
         with pytest.raises(ValueError, match=message):
@@ -184,9 +166,8 @@ def test_weights_that_are_refused(weight):
 ])  # fmt: skip
 def test_sets_of_the_wrong_shape(change):
     wrong = skip_chain(1.0).label_sets()._replace(**change)
-    with pytest.raises(
-        ValueError, match=r"\[HS024\] Wrong shape of sets: got .*, expected \('any', 3\)"
-    ):
+    message = r"\[HS024\] Wrong shape of sets: got .*, expected \('any', 3\)"
+    with pytest.raises(ValueError, match=message):
         check_configurations(wrong, np.array([4]), 3)
 
 
@@ -196,22 +177,15 @@ def test_matched_and_chosen_are_their_definitions(case, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     labels = rng.integers(0, case.n_labels, len(case.scores))
     spans = case.label_sets()
-    expected = [
-        all(labels[first + i] in s for i, s in enumerate(sets))
-        for first, sets, _ in case.configurations
-    ]
+    pairs = [(labels[first:], sets) for first, sets, _ in case.configurations]
+    expected = [all(y in s for y, s in zip(ys, sets, strict=False)) for ys, sets in pairs]
     assert spans.matched(labels).tolist() == expected
     assert spans.last.tolist() == [first + len(sets) - 1 for first, sets, _ in case.configurations]
     which = np.flatnonzero(rng.random(len(expected)) < 0.5)
     chosen = spans.chosen(which, np.full(len(which), 7))
-    assert chosen.matched(np.concatenate([np.zeros(7, int), labels])).tolist() == [
-        expected[i] for i in which
-    ]
+    moved = np.concatenate([np.zeros(7, int), labels])
+    assert chosen.matched(moved).tolist() == [expected[i] for i in which]
     assert chosen.weights.tolist() == [case.configurations[i][2] for i in which]
     got = path_score(case.potentials(), labels)
-    parts = zip(
-        replace(case, allowed=None).singles(), np.split(labels, case.starts[1:]), strict=True
-    )
-    np.testing.assert_allclose(
-        got, [oracle.score_of_one(single, part) for single, part in parts], atol=1e-9
-    )
+    parts = zip(replace(case, allowed=None).singles(), case.parts(labels), strict=True)
+    assert_allclose(got, [oracle.score_of_one(*part) for part in parts], atol=1e-9)

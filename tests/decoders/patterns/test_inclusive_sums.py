@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from spacy_hoseq.decoders.patterns.inclusive_sums import NodeMessages, inclusive_sums, keeps_digits
 from spacy_hoseq.decoders.patterns.matrix_messages import MatrixMessages
 from spacy_hoseq.decoders.problem import NoPath, Weights
 
-from ...cases import Case
+from ...cases import Case, zero_case
 from ...strategies import cases
 from ..answers.posteriors import assert_enumerated, posterior_of
 from ..test_posterior import NEVER, only_way_on
@@ -33,9 +34,9 @@ def summed(potentials):
     log_z, counts = inclusive_sums(potentials, NodeMessages)
     if not potentials.fired:
         same_log_z, same_counts = inclusive_sums(potentials, MatrixMessages)
-        np.testing.assert_allclose(same_log_z, log_z, rtol=1e-12, atol=1e-12)
+        assert_allclose(same_log_z, log_z, rtol=1e-12, atol=1e-12)
         for same, count in zip(same_counts[:4], counts[:4], strict=True):
-            np.testing.assert_allclose(same, count, atol=1e-10)
+            assert_allclose(same, count, atol=1e-10)
     return SimpleNamespace(log_z=log_z, nodes=counts.scores, expected=counts)
 
 
@@ -45,25 +46,16 @@ def posterior(case):
 
 @given(case=cases(forbidden=False, max_tokens=5), spread=st.sampled_from([10.0, 30.0, 60.0]))
 def test_posterior_is_the_enumerated_one_with_large_weights(case, spread):
-    assume(
-        spread * (sum(weight for *_, weight in case.patterns + case.fired) + np.ptp(case.trans))
-        < 299
-    )
-    case = replace(
-        case.doubles(),
-        trans=spread * case.trans,
-        patterns=tuple((pattern, spread * weight) for pattern, weight in case.patterns),
-        fired=tuple((token, pattern, spread * weight) for token, pattern, weight in case.fired),
-    )
+    total = sum(weight for *_, weight in case.patterns + case.fired)
+    assume(spread * (total + np.ptp(case.trans)) < 299)
+    case = replace(case.doubles(), trans=spread * case.trans).scaled(spread)
     assert_enumerated(posterior(case), case)
 
 
 def negative_case(weight):
     """Only label 0 is allowed, so that log Z is the score of 0,0,0: twice the weight."""
     allowed = np.array([[True, False]] * 3)
-    return Case(
-        np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 0), weight),), allowed=allowed
-    )
+    return zero_case(3, patterns=(((0, 0), weight),), allowed=allowed)
 
 
 @pytest.mark.parametrize("weight", [-3.0, -14.9])
@@ -82,16 +74,13 @@ def test_transitions_and_weights_near_the_end_of_their_range():
 @pytest.mark.parametrize("n_tokens", [3, 11, 12, 20])
 def test_long_pattern_that_cannot_match_yet(n_tokens):
     """Twelve times label 0 is worth 70: in the first eleven tokens nothing, however often e^70 could be multiplied."""
-    case = Case(
-        np.zeros((n_tokens, 2)), np.zeros((2, 2)), np.array([n_tokens]), (((0,) * 12, 70.0),)
-    )
-    got = posterior(case)
+    got = posterior(zero_case(n_tokens, patterns=(((0,) * 12, 70.0),)))
     if n_tokens < 12:
         assert got.log_z == pytest.approx([n_tokens * np.log(2)])
-        np.testing.assert_allclose(got.nodes, 0.5)
+        assert_allclose(got.nodes, 0.5)
     else:
         assert got.log_z == pytest.approx([70.0 * (n_tokens - 11)])
-        np.testing.assert_allclose(got.nodes[:, 0], 1.0)
+        assert_allclose(got.nodes[:, 0], 1.0)
 
 
 def with_pattern(case):
@@ -107,17 +96,15 @@ def test_low_share_that_is_the_only_way_on(score):
 def test_share_that_vanishes_is_refused(score):
     """By this walk; the entry for all exact inference finds another."""
     case = with_pattern(only_way_on(score))
-    assert (
-        keeps_digits(case.potentials()) and inclusive_sums(case.potentials(), NodeMessages) is None
-    )
+    potentials = case.potentials()
+    assert keeps_digits(potentials) and inclusive_sums(potentials, NodeMessages) is None
     assert_enumerated(posterior_of(case.potentials()), case)
 
 
 def test_no_permitted_labelling():
     """No result here, since a sum of 0 may also have vanished; the entry for all sums tells."""
-    case = Case(
-        np.zeros((3, 2)), np.array([[0, NEVER], [0, 0]]), np.array([1, 2]), (((0, 1), 1.0),)
-    )
+    trans = np.array([[0, NEVER], [0, 0]])
+    case = zero_case(1, 2, trans=trans, patterns=(((0, 1), 1.0),))
     case = replace(case, allowed=np.array([[True, True], [True, False], [False, True]]))
     assert inclusive_sums(case.potentials(), NodeMessages) is None
     with pytest.raises(NoPath, match=r"\[HS023\] Sequence 1"):
@@ -146,7 +133,7 @@ FIRED = ((1, (0, 1), 200.0), (1, (0, 1), 150.0))
     {"fired": FIRED},
 ])  # fmt: skip
 def test_ranges_that_are_summed_by_another_walk(change):
-    case = Case(np.zeros((3, 2)), np.zeros((2, 2)), np.array([3]), (((0, 1), 1.0),))
+    case = zero_case(3, patterns=(((0, 1), 1.0),))
     changed = replace(case, **change)
     assert keeps_digits(case.potentials()) and not keeps_digits(changed.potentials())
     assert_enumerated(posterior_of(changed.potentials()), changed)

@@ -9,7 +9,7 @@ from spacy_hoseq.decoders.patterns.configurations import decode_any_sign
 from spacy_hoseq.decoders.problem import TUNING
 
 from ... import oracle
-from ...cases import Case
+from ...cases import same_paths, zero_case
 from ...contract import DecoderContract
 from ...strategies import cases
 from ..answers.posteriors import assert_enumerated, logarithmic
@@ -33,13 +33,10 @@ def test_best_labelling_is_the_enumerated_one_for_all_weights(factor, data):
     case = data.draw(cases(signed=True)).scaled(factor)
     assume(oracle.is_feasible(case))
     got = decode(case)
-    for single, labels, score in zip(
-        case.singles(), np.split(got.labels, case.starts[1:]), got.scores, strict=True
-    ):
+    for single, labels, score in case.results(got):
         table = oracle.joint_table(single)
-        assert (
-            score == pytest.approx(table.best) == pytest.approx(oracle.score_of_one(single, labels))
-        )
+        assert score == pytest.approx(table.best)
+        assert score == pytest.approx(oracle.score_of_one(single, labels))
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
 
 
@@ -48,33 +45,26 @@ def test_no_patterns_is_viterbi_ties_included(case):
     """The states are the labels."""
     case = case.without_patterns()
     got, expected = decode(case), decode_viterbi(case)
-    assert (
-        got.labels.tolist() == expected.labels.tolist()
-        and got.scores.tolist() == expected.scores.tolist()
-    )
+    assert same_paths(got, expected)
 
 
 @pytest.mark.parametrize("weight", [-1000.0, 1000.0])
 def test_pattern_of_large_weight_in_every_labelling(weight):
     """Only label 0 is allowed in the middle three of five tokens: 0,0 is there twice, whatever it costs."""
     allowed = np.array([[True, True], [True, False], [True, False], [True, False], [True, True]])
-    case = Case(
-        np.zeros((5, 2)), np.zeros((2, 2)), np.array([5]), (((0, 0, 0), weight),), allowed=allowed
-    )
+    case = zero_case(5, patterns=(((0, 0, 0), weight),), allowed=allowed)
     got = logarithmic(case.potentials())
     # one labelling has the least or the most of it: 1 or 3 times
-    ends = {-1000.0: -1000.0, 1000.0: 3000.0}
-    assert got.log_z == pytest.approx([ends[weight]])
+    assert got.log_z == pytest.approx([{-1000.0: -1000.0, 1000.0: 3000.0}[weight]])
     np.testing.assert_allclose(got.nodes[[0, 4], 0], float(weight > 0))
-    assert got.expected.node_weights[case.pattern_scores().trie.node_of[0]] == pytest.approx(
-        3.0 if weight > 0 else 1.0
-    )
+    node = case.pattern_scores().trie.node_of[0]
+    assert got.expected.node_weights[node] == pytest.approx(3.0 if weight > 0 else 1.0)
 
 
 def test_single_labels_that_only_begin_a_sequence():
     """All pairs are patterns, so that the states of one label are left after the first token for good."""
     pairs = (((0, 1), 1.0), ((0, 0), -1.0), ((1, 0), 0.5), ((1, 1), 0.25))
-    case = Case(np.zeros((4, 2)), np.zeros((2, 2)), np.array([3, 1]), pairs)
+    case = zero_case(3, 1, patterns=pairs)
     paths = decode(case)
     assert paths.labels.tolist() == [0, 1, 0, 0] and paths.scores.tolist() == [1.5, 0.0]
     assert_enumerated(logarithmic(case.potentials()), case)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from spacy_hoseq.decoders.patterns import decode_sparse
 from spacy_hoseq.decoders.problem import Candidates
 
-from ...cases import Case
+from ...cases import Case, same_paths
 from ...contract import DecoderContract
-from ...strategies import cases, random_mask
+from ...strategies import SEEDS, cases, random_mask
 from ..chain.test_best_path import decode_viterbi
 from .test_nonnegative import decode_with_patterns
 
@@ -25,9 +25,8 @@ def every_candidate(case):
 
 
 def decode(case):
-    return decode_sparse(
-        every_candidate(case), case.weights(), case.lengths, fired=case.potentials().fired
-    )
+    fired = case.potentials().fired
+    return decode_sparse(every_candidate(case), case.weights(), case.lengths, fired=fired)
 
 
 class TestSparse(DecoderContract):
@@ -45,7 +44,7 @@ class TestSparseChain(TestSparse):
     takes_patterns = False
 
 
-@given(case=cases(max_labels=8, max_tokens=40, max_sequences=5), seed=st.integers(0, 10**6))
+@given(case=cases(max_labels=8, max_tokens=40, max_sequences=5), seed=SEEDS)
 def test_few_candidates_as_the_decoder_of_all_labels(case, seed):
     rng = np.random.default_rng(seed)
     few = random_mask(rng, *case.scores.shape) & (rng.random(case.scores.shape) < 0.5)
@@ -61,9 +60,7 @@ def test_few_candidates_as_the_decoder_of_all_labels(case, seed):
 
 
 @given(
-    case=cases(max_labels=9, max_tokens=40, max_sequences=5),
-    seed=st.integers(0, 10**6),
-    share=st.floats(0, 0.8),
+    case=cases(max_labels=9, max_tokens=40, max_sequences=5), seed=SEEDS, share=st.floats(0, 0.8)
 )
 def test_few_candidates_as_viterbi(case, seed, share):
     rng = np.random.default_rng(seed)
@@ -74,11 +71,7 @@ def test_few_candidates_as_viterbi(case, seed, share):
         expected = decode_viterbi(case)
     except ValueError:
         assume(False)  # no permitted labelling
-    got = decode(case)
-    assert (
-        got.labels.tolist() == expected.labels.tolist()
-        and got.scores.tolist() == expected.scores.tolist()
-    )
+    assert same_paths(decode(case), expected)
 
 
 def test_edge_scores_are_compared_before_the_score_is_added():
@@ -91,14 +84,10 @@ def test_edge_scores_are_compared_before_the_score_is_added():
 def test_one_candidate_everywhere_is_its_score():
     """Pattern 0,1,0 once, 1,0 once, the fired one at token 2."""
     labels = np.array([0, 1, 0, 1])
-    case = Case(
-        np.arange(8.0).reshape(4, 2),
-        np.array([[0.0, 0.5], [0.25, 0.0]]),
-        np.array([3, 1]),
-        (((0, 1, 0), 10.0), ((1, 0), 20.0), ((1, 1), 1000.0)),
-        ((2, (1, 0), 100.0), (3, (0, 1), 1000.0)),
-        np.eye(2, dtype=bool)[labels],
-    )
-    paths = decode(case)
+    scores, trans = np.arange(8.0).reshape(4, 2), np.array([[0.0, 0.5], [0.25, 0.0]])
+    patterns = ((0, 1, 0), 10.0), ((1, 0), 20.0), ((1, 1), 1000.0)
+    fired = (2, (1, 0), 100.0), (3, (0, 1), 1000.0)
+    allowed = np.eye(2, dtype=bool)[labels]
+    paths = decode(Case(scores, trans, np.array([3, 1]), patterns, fired, allowed))
     assert paths.labels.tolist() == labels.tolist()
     assert paths.scores.tolist() == [0 + 3 + 4 + 0.5 + 0.25 + 10 + 20 + 100, 7]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from spacy_hoseq.decoders.problem import (
     NoPath,
@@ -20,8 +21,10 @@ from spacy_hoseq.decoders.problem import (
 )
 
 from ... import oracle
-from ...cases import Case
+from ...cases import Case, zero_case
 from ...strategies import cases, cases_with_edge_scores
+
+LENGTHS = st.lists(st.integers(1, 12), max_size=12)
 
 
 def as_case(potentials):
@@ -29,31 +32,17 @@ def as_case(potentials):
     trie, fired, spans = potentials.weights.trie, potentials.fired, potentials.configurations
     entries = [] if fired is None else zip(fired.tokens, fired.nodes, fired.weights, strict=True)
     starts = [] if spans is None else (np.cumsum(spans.sizes) - spans.sizes).tolist()
-    slots = (
-        []
-        if spans is None
-        else [spans.slots[a : a + n] for a, n in zip(starts, spans.sizes, strict=True)]
-    )
-    return Case(
-        potentials.scores,
-        potentials.trans,
-        potentials.lengths,
-        fired=tuple(
-            (int(token), trie.string(node), float(weight)) for token, node, weight in entries
-        ),
-        allowed=potentials.allowed,
-        configurations=tuple(
-            (
-                int(first),
-                tuple(frozenset(np.flatnonzero(spans.sets[slot]).tolist()) for slot in rows),
-                float(weight),
-            )
-            for first, rows, weight in (
-                zip(spans.first, slots, spans.weights, strict=True) if slots else ()
-            )
-        ),
-        edge_scores=potentials.edge_scores,
-    )
+    slots = []
+    if spans is not None:
+        slots = [spans.slots[a : a + n] for a, n in zip(starts, spans.sizes, strict=True)]
+    fired = [(int(token), trie.string(node), float(weight)) for token, node, weight in entries]
+    configurations = []
+    for i, rows in enumerate(slots):
+        sets = tuple(frozenset(np.flatnonzero(spans.sets[slot]).tolist()) for slot in rows)
+        configurations.append((int(spans.first[i]), sets, float(spans.weights[i])))
+    case = Case(potentials.scores, potentials.trans, potentials.lengths, fired=tuple(fired))
+    others = {"allowed": potentials.allowed, "edge_scores": potentials.edge_scores}
+    return replace(case, configurations=tuple(configurations), **others)
 
 
 def assert_same_case(got, expected):
@@ -83,9 +72,8 @@ def test_selection_is_the_batch_cut_up(case, data):
     assert part.tokens.tolist() == [t for i in some for t in tokens[i]]
     fired = [n for i in some for n, (t, *_) in enumerate(case.fired) if t in tokens[i]]
     assert sorted(part.fired.tolist()) == sorted(fired)
-    spans = [
-        n for i in some for n, (first, *_) in enumerate(case.configurations) if first in tokens[i]
-    ]
+    firsts = [first for first, *_ in case.configurations]
+    spans = [n for i in some for n, first in enumerate(firsts) if first in tokens[i]]
     assert sorted(part.configurations.tolist()) == sorted(spans)
 
 
@@ -93,9 +81,8 @@ def test_selection_is_the_batch_cut_up(case, data):
 def test_parts_and_single_sequences_are_all_of_the_batch(case, columns, tokens):
     potentials = case.potentials()
     parts = list(potentials.parts(columns, tokens))
-    assert sorted(i for part in parts for i in part.sequences.tolist()) == list(
-        range(len(case.lengths))
-    )
+    sequences = np.concatenate([part.sequences for part in parts])
+    assert sorted(sequences.tolist()) == list(range(len(case.lengths)))
     assert all(len(part.sequences) <= columns for part in parts)
     for i, part in enumerate(potentials.one_by_one()):
         assert part.sequences.tolist() == [i]
@@ -105,17 +92,14 @@ def test_parts_and_single_sequences_are_all_of_the_batch(case, columns, tokens):
 def test_labels_permitted_on_top_of_others():
     potentials = Case(np.zeros((1, 3)), np.zeros((3, 3)), np.array([1])).potentials()
     one, two = np.array([[True, True, False]]), np.array([[False, True, True]])
-    assert (
-        potentials.permitting(None).allowed is None
-        and potentials.permitting(one).allowed.tolist() == one.tolist()
-    )
+    assert potentials.permitting(None).allowed is None
+    assert potentials.permitting(one).allowed.tolist() == one.tolist()
     assert potentials.permitting(one).permitting(two).allowed.tolist() == [[False, True, False]]
     assert potentials.permitting(one).permitting(None).allowed.tolist() == one.tolist()
 
 
 def test_messages_name_the_sequence_of_the_whole_batch():
-    case = Case(np.zeros((6, 2)), np.zeros((2, 2)), np.array([1, 2, 3]))
-    part = case.potentials().select(np.array([2, 0]))
+    part = zero_case(1, 2, 3).potentials().select(np.array([2, 0]))
     for sequence, number in ((0, 2), (1, 0)):
         with pytest.raises(NoPath) as info, part.numbered():
             raise NoPath(sequence)
@@ -133,7 +117,7 @@ def test_messages_name_the_sequence_of_the_whole_batch():
     ("HS037", {"configurations": ((1, (frozenset([0]), frozenset([1])), 1.0),)}),
 ])  # fmt: skip
 def test_what_no_decoder_can_work_with(code, change):
-    case = Case(np.zeros((2, 2)), np.zeros((2, 2)), np.array([2]))
+    case = zero_case(2)
     assert case.potentials().check().weights.trans.tolist() == [[0, 0], [0, 0]]
     with pytest.raises(ValueError, match=rf"\[{code}\]"):
         replace(case, **change).potentials().check()
@@ -196,10 +180,8 @@ def test_a_copy_holds_the_weights_alone(copied):
     weights = two_labels()
     table = weights.prepared(Table)
     other = copied(weights)
-    assert (
-        other.trans.tolist() == weights.trans.tolist()
-        and other.psi.tolist() == weights.psi.tolist()
-    )
+    assert other.trans.tolist() == weights.trans.tolist()
+    assert other.psi.tolist() == weights.psi.tolist()
     assert other.has_patterns and other.prepared(Table) is not table
     assert not copied(Weights(np.eye(2))).has_patterns
 
@@ -230,9 +212,7 @@ def test_score_is_its_definition(case, data):
         got = path_score_of(case, labels)
         parts = zip(case.singles(), np.split(labels, case.starts[1:]), strict=True)
         assert got.dtype == np.float64
-        np.testing.assert_allclose(
-            got, [oracle.score_of_one(single, part) for single, part in parts], atol=1e-9
-        )
+        assert_allclose(got, [oracle.score_of_one(*part) for part in parts], atol=1e-9)
 
 
 def test_forbidden_transition_scores_minus_infinity():
@@ -266,11 +246,7 @@ def test_every_token_is_at_its_step_in_the_row_of_its_sequence(lengths):
         assert layout.size_at_t[t] == len(alive)
 
 
-@given(
-    lengths=st.lists(st.integers(1, 12), max_size=12),
-    cells=st.integers(0, 9),
-    room=st.integers(0, 99),
-)
+@given(lengths=LENGTHS, cells=st.integers(0, 9), room=st.integers(0, 99))
 def test_blocks_cover_all_steps_and_hold_no_more_than_they_may(lengths, cells, room):
     layout = make_layout(np.array(lengths, np.int64), sum(lengths))
     blocks = list(layout.blocks(cells, room))
@@ -281,11 +257,7 @@ def test_blocks_cover_all_steps_and_hold_no_more_than_they_may(lengths, cells, r
         assert last == first + 1 or tokens * max(1, cells) <= room
 
 
-@given(
-    lengths=st.lists(st.integers(1, 12), max_size=12),
-    columns=st.integers(1, 5),
-    tokens=st.integers(1, 40),
-)
+@given(lengths=LENGTHS, columns=st.integers(1, 5), tokens=st.integers(1, 40))
 def test_parts_are_a_partition_of_the_batch(lengths, columns, tokens):
     sizes = np.array(lengths, np.int64)
     parts = list(parts_of(sizes, columns, tokens))
@@ -299,11 +271,7 @@ def test_parts_are_a_partition_of_the_batch(lengths, columns, tokens):
         shortest_before = sizes[part].min()
 
 
-@given(
-    lengths=st.lists(st.integers(1, 12), max_size=12),
-    columns=st.integers(1, 5),
-    room=st.integers(1, 40),
-)
+@given(lengths=LENGTHS, columns=st.integers(1, 5), room=st.integers(1, 40))
 def test_parts_are_as_few_as_may_be_in_their_order(lengths, columns, room):
     """A part stops only where one more sequence would be too much."""
     sizes = np.array(lengths, np.int64)

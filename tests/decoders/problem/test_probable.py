@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from spacy_hoseq.decoders.problem import certain_labels, check_threshold
 
 from ... import oracle
-from ...cases import Case
+from ...cases import Case, zero_case
 from ..answers.posteriors import enumerated_arcs, posterior_of
 from ..test_posterior import PATHS, everything
 
@@ -31,14 +32,12 @@ def as_tables(found):
     tokens, labels, p, earlier, later, pairs = found
     entries = list(zip(tokens.tolist(), labels.tolist(), strict=True))
     assert (tokens[later] - tokens[earlier] == 1).all(), "at neighbouring tokens"
-    between = [
-        (*entries[j][:1], entries[i][1], entries[j][1]) for i, j in zip(earlier, later, strict=True)
-    ]
+    ends = zip(earlier, later, strict=True)
+    between = [(entries[j][0], entries[i][1], entries[j][1]) for i, j in ends]
     assert len(set(between)) == len(between) and len(set(entries)) == len(entries)
     assert between == list(zip(*(part.tolist() for part in found.arcs), strict=True))
-    return dict(zip(entries, p.tolist(), strict=True)), dict(
-        zip(between, pairs.tolist(), strict=True)
-    )
+    pairs = dict(zip(between, pairs.tolist(), strict=True))
+    return dict(zip(entries, p.tolist(), strict=True)), pairs
 
 
 @pytest.mark.parametrize("threshold", THRESHOLDS)
@@ -50,16 +49,13 @@ def test_they_are_the_enumerated_ones(path, threshold, data):
     found = PATHS[path](case.potentials()).probable(threshold)
     for got, expected in zip(as_tables(found), enumerated(case, threshold), strict=True):
         assert got.keys() == expected.keys() or not threshold  # impossible but for rounding
-        assert list(got.values()) == pytest.approx(
-            [expected.get(place, 0) for place in got], abs=1e-9
-        )
+        values = [expected.get(place, 0) for place in got]
+        assert list(got.values()) == pytest.approx(values, abs=1e-9)
 
 
 def test_no_tokens():
     nothing = np.zeros(0, int)
-    found = posterior_of(Case(np.zeros((0, 2)), np.zeros((2, 2)), nothing).potentials()).probable(
-        0.0
-    )
+    found = posterior_of(zero_case().potentials()).probable(0.0)
     assert [len(part) for part in found] == [0] * 6
     assert [len(part) for part in certain_labels(np.zeros(0, np.int32), nothing)] == [0] * 6
 
@@ -82,16 +78,13 @@ def test_impossible_threshold(threshold):
             call(threshold)
 
 
-@pytest.mark.parametrize(
-    "trans", [np.zeros((2, 2)), np.array([[0.0, 400.0], [0.0, 0.0]])], ids=["scaled", "logs"]
-)
+@pytest.mark.parametrize("trans", [np.zeros((2, 2)), np.array([[0.0, 400.0], [0.0, 0.0]])])
 def test_scores_in_any_order_of_memory(trans):
-    potentials = Case(
-        np.random.default_rng(0).normal(size=(7, 2)), trans, np.array([4, 3])
-    ).potentials()
+    scores = np.random.default_rng(0).normal(size=(7, 2))
+    potentials = Case(scores, trans, np.array([4, 3])).potentials()
     turned = posterior_of(potentials._replace(scores=np.asfortranarray(potentials.scores)))
     expected = posterior_of(potentials)
     for got, same in zip(turned.probable(0.1), expected.probable(0.1), strict=True):
-        np.testing.assert_allclose(got, same, atol=1e-12)
+        assert_allclose(got, same, atol=1e-12)
     segments = np.array([0, 4]), np.array([2, 3]), np.zeros(5, int), np.eye(2, dtype=bool)
-    np.testing.assert_allclose(turned.segments(*segments), expected.segments(*segments), atol=1e-12)
+    assert_allclose(turned.segments(*segments), expected.segments(*segments), atol=1e-12)

@@ -18,9 +18,8 @@ def pattern_sets(draw):
     """(patterns, n_labels)"""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_labels = draw(st.integers(1, 4))
-    return random_patterns(
-        rng, n_labels, draw(st.integers(0, 12)), draw(st.integers(2, 6))
-    ), n_labels
+    n, longest = draw(st.integers(0, 12)), draw(st.integers(2, 6))
+    return random_patterns(rng, n_labels, n, longest), n_labels
 
 
 def strings_of(patterns, n_labels):
@@ -71,10 +70,8 @@ def test_suffix_sums_are_sums_over_suffixes(drawn, seed):
     trie = PatternTrie(*drawn)
     weights = np.random.default_rng(seed).integers(-9, 9, len(trie)).astype(float)
     weight = {trie.string(u): weights[u] for u in range(len(trie))}
-    expected = [
-        sum(weight.get(trie.string(u)[i:], 0.0) for i in range(trie.depth[u]))
-        for u in range(len(trie))
-    ]
+    suffixes = [[trie.string(u)[i:] for i in range(n)] for u, n in enumerate(trie.depth)]
+    expected = [sum(weight.get(suffix, 0.0) for suffix in of_node) for of_node in suffixes]
     given_weights = weights.copy()
     assert trie.suffix_sums(weights).tolist() == expected
     assert weights.tolist() == given_weights.tolist()
@@ -99,9 +96,8 @@ def test_occurrences_are_those_of_naive_search(drawn, lengths, seed):
 
 @pytest.mark.parametrize("pattern", [(), (1,)])
 def test_pattern_too_short(pattern):
-    with pytest.raises(
-        ValueError, match=r"\[HS027\] Wrong label pattern: \(1?,?\)\. Expected two labels"
-    ):
+    message = r"\[HS027\] Wrong label pattern: \(1?,?\)\. Expected two labels"
+    with pytest.raises(ValueError, match=message):
         PatternTrie([(0, 1), pattern], 2)
 
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from hypothesis import given
+from numpy.testing import assert_allclose
 
 from spacy_hoseq.decoders.chain import viterbi
 from spacy_hoseq.decoders.choice import decode_exact
@@ -40,10 +41,8 @@ def plain_tables(trans, patterns):
     def most(first, second, later):
         """Of patterns that hold `first` and `second`, and `later` labels more. All end at one token."""
         found = [s for s in strings if s[longest - later - 2 : longest - later] == (first, second)]
-        weights = [
-            [w for p, w in patterns if len(p) >= later + 2 and s[longest - len(p) :] == p]
-            for s in found
-        ]
+        long = [(p, w) for p, w in patterns if len(p) >= later + 2]
+        weights = [[w for p, w in long if s[longest - len(p) :] == p] for s in found]
         return max(sum(w) for w in weights)
 
     for a, b in np.ndindex(*trans.shape):
@@ -71,7 +70,7 @@ def table_of(bounds):
 def assert_just_above(got, exact):
     """Rounded upwards, in single precision: never below."""
     assert got.dtype == np.float32 and (got >= exact).all()
-    np.testing.assert_allclose(got, exact, rtol=1e-6, atol=1e-4)
+    assert_allclose(got, exact, rtol=1e-6, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -83,8 +82,8 @@ def test_bounds_are_their_formulas(seed):
     everywhere = table_of(got)
     after, before = plain_tables(trans, patterns)
     np.testing.assert_array_equal(got.rows.trans, given_trans)
-    np.testing.assert_allclose(got.rows.after, after, rtol=1e-12)
-    np.testing.assert_allclose(got.rows.before, before, rtol=1e-12)
+    assert_allclose(got.rows.after, after, rtol=1e-12)
+    assert_allclose(got.rows.before, before, rtol=1e-12)
     assert_just_above(everywhere, plain_everywhere(trans, after, before))
     assert trans.tolist() == given_trans.tolist()
 
@@ -98,7 +97,7 @@ def test_bounds_of_any_size_are_not_below_the_formula(size):
     exact = plain_everywhere(trans, trans, trans)
     assert got.dtype == (np.float32 if size < 1e18 else np.float64)
     assert (got >= exact).all()
-    np.testing.assert_allclose(got, exact, atol=1e-4 * size)
+    assert_allclose(got, exact, atol=1e-4 * size)
 
 
 def test_threads_may_fill_the_same_bounds():
@@ -155,11 +154,8 @@ def test_forbidden_transitions_and_patterns_follow_nothing():
     trans = np.zeros((3, 3))
     trans[0, 1] = -np.inf
     earlier, free = Weights(trans), Weights(np.zeros((3, 3)))
-    for first, second in (
-        (earlier, Weights(trans)),
-        (free, Weights(trans)),
-        (earlier, Weights(np.zeros((3, 3)))),
-    ):
+    none = Weights(np.zeros((3, 3)))
+    for first, second in ((earlier, Weights(trans)), (free, Weights(trans)), (earlier, none)):
         known = first.prepared(Bounds.of)
         assert second.follow(first).prepared(Bounds.of).rows is not known.rows
 
@@ -176,9 +172,8 @@ def loss_of(case):
 def test_labels_of_best_labellings_stay(block, case):
     """Of all labellings with the best score."""
     bounds, loss = Bounds.of(case.weights()), loss_of(case)
-    found = candidate_labels(
-        case.scores, bounds, allowed=case.allowed, fired_loss=loss, block_cells=block
-    )
+    settings = {"allowed": case.allowed, "fired_loss": loss, "block_cells": block}
+    found = candidate_labels(case.scores, bounds, **settings)
     assert found.scores.tolist() == case.scores[found.tokens, found.labels].tolist()
     mask = found.dense(case.n_labels)[1]
     assert mask.any(axis=1).all() and (case.allowed is None or (case.allowed >= mask).all())
@@ -206,5 +201,5 @@ def test_fired_loss_is_the_weight_of_patterns_that_need_the_label(case):
     bounds = np.zeros(expected.shape)
     got.add(bounds, 0)
     assert (bounds >= expected).all()
-    np.testing.assert_allclose(bounds, expected, rtol=1e-5)
+    assert_allclose(bounds, expected, rtol=1e-5)
     assert got.cells.tolist() == np.flatnonzero(expected).tolist() or (got.weights == 0).any()

@@ -26,20 +26,16 @@ def fine_case(
     scores = rng.normal(0, 1, (n_tokens, n_labels))
     for ahead in (7, 6, 5):
         unsure = rng.random(n_tokens) < ahead / 7
-        scores[every[unsure], rng.integers(0, n_labels, unsure.sum())] += rng.uniform(
-            ahead, 8, unsure.sum()
-        )
+        second = rng.integers(0, n_labels, unsure.sum())
+        scores[every[unsure], second] += rng.uniform(ahead, 8, unsure.sum())
     trans = rng.normal(0, 1, (n_labels, n_labels)) * (rng.random((n_labels, n_labels)) < 0.05)
     patterns = random_patterns(rng, n_labels, n_patterns, 4)
-    best = [
-        tuple(row)
-        for row in np.lib.stride_tricks.sliding_window_view(scores.argmax(axis=1), 3)[::4].tolist()
-    ]
+    windows = np.lib.stride_tricks.sliding_window_view(scores.argmax(axis=1), 3)
+    best = [tuple(row) for row in windows[::4].tolist()]
     patterns = [*patterns, *best] if n_patterns else []
     weights = rng.gamma(1.0, 1.0, len(patterns))
-    fired = (
-        tuple((2 + 4 * i, pattern, 1.5) for i, pattern in enumerate(best[:4])) if n_patterns else ()
-    )
+    n_fired = 4 if n_patterns else 0
+    fired = tuple((2 + 4 * i, pattern, 1.5) for i, pattern in enumerate(best[:n_fired]))
     if rounded:
         scores, trans, weights = np.round(scores), np.round(trans), np.round(weights)
     if forbidden:
@@ -55,7 +51,7 @@ def fine_case(
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_labels", [1, 2, 10, 45, 200])
 @pytest.mark.parametrize(
-    "change", [{}, {"forbidden": 0.3}, {"masked": True, "forbidden": 0.1}, {"rounded": True}]
+    "change", [{}, {"forbidden": 0.3}, {"masked": 1, "forbidden": 0.1}, {"rounded": True}]
 )
 def test_chains_are_viterbi(seed, n_labels, change):
     case = fine_case(seed, n_labels, **change)
@@ -93,11 +89,8 @@ def test_hundreds_of_labels(n_labels, change):
 def test_scores_that_exclude_little_or_nothing(scale, n_patterns):
     """As in the first updates."""
     case = fine_case(3, 120, n_patterns=n_patterns)
-    case = replace(
-        case,
-        scores=(case.scores * scale).astype(np.float32),
-        trans=case.trans + 0.001 * np.eye(120),
-    )
+    scores = (case.scores * scale).astype(np.float32)
+    case = replace(case, scores=scores, trans=case.trans + 0.001 * np.eye(120))
     if n_patterns:
         assert_same(decode(case), decode_with_patterns(case))
     else:

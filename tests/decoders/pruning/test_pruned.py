@@ -15,7 +15,7 @@ from spacy_hoseq.decoders.pruning.pruned import open_windows
 
 from ...cases import Case
 from ...contract import DecoderContract
-from ...strategies import cases, peaked_case
+from ...strategies import SEEDS, cases, peaked_case
 from ..chain.test_best_path import decode_viterbi
 from ..patterns.test_nonnegative import decode_with_patterns
 
@@ -72,7 +72,7 @@ def test_patterns_are_those_of_the_unpruned_decoder(case):
     assert_same(decode(case), expected)
 
 
-@given(case=cases(max_labels=5, max_tokens=40, max_sequences=4), seed=st.integers(0, 10**6))
+@given(case=cases(max_labels=5, max_tokens=40, max_sequences=4), seed=SEEDS)
 def test_strong_patterns_among_sure_tokens(case, seed):
     """Two of three tokens are decided by a wide margin, the others are not; patterns are as strong as emissions."""
     rng = np.random.default_rng(seed)
@@ -103,10 +103,8 @@ def test_windows_hold_all_of_a_pattern_with_one_open_token(max_length, open_firs
 def test_ties_do_not_depend_on_tuning(case, n):
     """Among labellings of equal score, too: patterns and scores are integers."""
     expected = unpruned(case, lambda case: decode_exact(case.potentials()))
-    for tuning in (
-        Tuning(pair_cells=n),
-        Tuning(history_cells=n, column_cells=n, min_columns=1, arc_cells=n, sum_cells=n),
-    ):
+    small = Tuning(history_cells=n, column_cells=n, min_columns=1, arc_cells=n, sum_cells=n)
+    for tuning in (Tuning(pair_cells=n), small):
         paths = decode_exact(case.potentials(), tuning=tuning)
         assert paths.labels.tolist() == expected.labels.tolist()
 
@@ -118,10 +116,8 @@ def test_how_a_window_is_decoded_does_not_depend_on_tuning():
     scores[:, 2:] = -100.0
     trans[1, 1] = -1.0
     case = Case(scores, trans, np.array([2]), (((1, 0), 1.0), ((0, 0), 1.0)))
-    found = [
-        decode_exact(case.potentials(), tuning=Tuning(pair_cells=n)).labels.tolist()
-        for n in (1, 3, 4, 100)
-    ]
+    tunings = [Tuning(pair_cells=n) for n in (1, 3, 4, 100)]
+    found = [decode_exact(case.potentials(), tuning=t).labels.tolist() for t in tunings]
     assert found == [[1, 0]] * 4
     with mock.patch.object(pruning, "PATTERN_PAIR_COST", 10**9):
         assert decode_exact(case.potentials()).labels.tolist() == [0, 0]
@@ -150,10 +146,8 @@ def test_bound_counts_patterns_that_need_the_label():
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=12), max_size=4), st.integers(1, 4))
 def test_windows_are_their_definition(sequences, reach):
     """Tokens at most `reach` away from an open one of their sequence; neighbours share a window."""
-    is_open, lengths = (
-        np.array(sum(sequences, []), bool),
-        np.array([len(s) for s in sequences], np.int64),
-    )
+    is_open = np.array(sum(sequences, []), bool)
+    lengths = np.array([len(s) for s in sequences], np.int64)
     expected, start = [], 0
     for sequence in sequences:
         inside = [any(sequence[max(0, t - reach) : t + reach + 1]) for t in range(len(sequence))]
@@ -172,9 +166,8 @@ def test_windows_are_their_definition(sequences, reach):
 def test_ties_do_not_depend_on_the_rest_of_a_long_batch(case, data):
     """Also where one window among others is dense: few and many candidates take different decoders."""
     case = replace(case, trans=np.nan_to_num(case.trans, neginf=-2.0))
-    with mock.patch.object(
-        pruning, "PATTERN_PAIR_COST", data.draw(st.sampled_from([0, 5, 20, 10**9]))
-    ):
+    cost = data.draw(st.sampled_from([0, 5, 20, 10**9]))
+    with mock.patch.object(pruning, "PATTERN_PAIR_COST", cost):
         batch = decode_exact(case.potentials())
         parts = [decode_exact(case.take([i]).potentials()) for i in range(len(case.lengths))]
     assert batch.labels.tolist() == np.concatenate([part.labels for part in parts]).tolist()
@@ -184,10 +177,8 @@ def test_ties_do_not_depend_on_the_rest_of_a_long_batch(case, data):
 
 def test_a_pattern_longer_than_its_sequence_changes_nothing_before_it():
     """Two best labellings of the first sequence: which one is chosen must not depend on the next sequence."""
-    scores, trans = (
-        np.array([[0.0, -1.0], [3.0, 0.0], [1.0, 0.0], [0.0, 0.0]]),
-        np.array([[-1.0, 0.0], [0.0, -2.0]]),
-    )
+    scores = np.array([[0.0, -1.0], [3.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
+    trans = np.array([[-1.0, 0.0], [0.0, -2.0]])
     fired = ((3, (1, 0, 0, 1), 4.0), (3, (1, 0, 0), 1.0), (3, (1, 1, 1, 1), 3.0))
     case = Case(scores=scores, trans=trans, lengths=np.array([3, 1]), fired=fired)
     both, alone = (decode_exact(some.potentials()) for some in (case, case.take([0])))
@@ -220,13 +211,10 @@ def test_few_and_many_candidates_in_one_batch(seed, n_patterns):
 @pytest.mark.parametrize("seed", range(6))
 def test_ties_among_few_and_many_candidates_do_not_depend_on_the_batch(seed):
     case = mixed_case(seed, 30, rounded=True)
-    case = replace(
-        case, trans=np.round(case.trans), patterns=tuple((p, 1.0) for p, _ in case.patterns)
-    )
+    patterns = tuple((pattern, 1.0) for pattern, _ in case.patterns)
+    case = replace(case, trans=np.round(case.trans), patterns=patterns)
     case = replace(case, fired=tuple((token, p, 1.0) for token, p, _ in case.fired))
     result = decode(case)
-    assert (
-        result.labels.tolist()
-        == np.concatenate([decode(single).labels for single in case.singles()]).tolist()
-    )
+    expected = np.concatenate([decode(single).labels for single in case.singles()])
+    assert result.labels.tolist() == expected.tolist()
     assert result.scores.tolist() == decode_with_patterns(case).scores.tolist()

@@ -29,11 +29,9 @@ def fired_case(seed, lengths, n_labels, *, n_patterns, masked=False, open_share=
     while len(fired) < n_patterns:
         size = int(rng.integers(2, 5))
         at_start = rng.random() < 0.25
-        token = (
-            int(rng.choice(starts)) + int(rng.integers(0, 2))
-            if at_start
-            else int(rng.integers(0, n_tokens))
-        )
+        token = int(rng.integers(0, n_tokens))
+        if at_start:
+            token = int(rng.choice(starts)) + int(rng.integers(0, 2))
         if not size - 1 <= token < n_tokens:
             continue
         labels = best[token - size + 1 : token + 1].copy()
@@ -42,14 +40,8 @@ def fired_case(seed, lengths, n_labels, *, n_patterns, masked=False, open_share=
         entry = (token, tuple(labels.tolist()), float(rng.choice([0.0, *rng.gamma(2.0, 1.5, 5)])))
         fired += [entry] * int(rng.choice([1, 1, 1, 2]))
     allowed = random_mask(rng, n_tokens, n_labels) if masked else None
-    return Case(
-        scores,
-        rng.normal(0, 0.7, (n_labels, n_labels)),
-        np.array(lengths),
-        (),
-        tuple(fired),
-        allowed,
-    )
+    trans = rng.normal(0, 0.7, (n_labels, n_labels))
+    return Case(scores, trans, np.array(lengths), (), tuple(fired), allowed)
 
 
 small = st.lists(st.integers(1, 6), min_size=1, max_size=4)
@@ -62,11 +54,9 @@ def test_labels_and_scores_are_those_without_pruning(
     seed, lengths, n_labels, n_patterns, masked, pair_cells
 ):
     n_patterns *= sum(lengths) > 1
-    case = fired_case(
-        seed, lengths, n_labels, n_patterns=n_patterns, masked=masked, open_share=0.25
-    )
-    paths = decode(case, Tuning(pair_cells=pair_cells))
-    assert_same(paths, decode_with_patterns(case))
+    settings = {"n_patterns": n_patterns, "masked": masked}
+    case = fired_case(seed, lengths, n_labels, open_share=0.25, **settings)
+    assert_same(decode(case, Tuning(pair_cells=pair_cells)), decode_with_patterns(case))
 
 
 @given(st.integers(0, 10**6), small, st.integers(2, 5))
@@ -74,8 +64,7 @@ def test_also_with_a_pattern_everywhere(seed, lengths, n_labels):
     """Then every window needs the patterns."""
     case = fired_case(seed, lengths, n_labels, n_patterns=8 * (sum(lengths) > 1), open_share=0.25)
     case = replace(case, patterns=(((0, 1, 0), 2.0), ((1, 1), 0.7)))
-    paths = decode(case)
-    assert_same(paths, decode_with_patterns(case))
+    assert_same(decode(case), decode_with_patterns(case))
 
 
 def test_three_kinds_of_windows_in_one_batch():
@@ -87,8 +76,7 @@ def test_three_kinds_of_windows_in_one_batch():
     trans = np.zeros((3, 3))
     trans[1, 1] = 1.0
     fired = ((2, (0, 1, 0), 3.0), (8, (0, 0), 1.25), (10, (2, 1), 5.0), (6, (1, 1), 0.0))
-    case = Case(scores, trans, np.array([13]), (), fired)
-    paths = decode(case)
+    paths = decode(Case(scores, trans, np.array([13]), (), fired))
     assert paths.labels.tolist() == [0, 1, 0, 0, 0, 1, 1, *[0] * 6]
     assert paths.scores.tolist() == [pytest.approx(10 * 20 + 19.5 + 2 * 19.7 + 1.0 + 3.0 + 1.25)]
 
@@ -113,23 +101,18 @@ def test_a_pattern_over_the_border_of_sequences_earns_nothing(weight):
         for labels in ((0, 0), (1, 1), (0, 1)):
             case = Case(scores, np.zeros((2, 2)), np.array([2, 2]), (), ((2, labels, weight),))
             paths = decode(case)
-            assert paths.labels.tolist() == [0, 0, 0, 0] and paths.scores.tolist() == [
-                2 * gap,
-                2 * gap,
-            ]
+            assert paths.labels.tolist() == [0, 0, 0, 0]
+            assert paths.scores.tolist() == [2 * gap, 2 * gap]
 
 
 def test_weights_of_several_entries_for_one_node_add_up():
     """Each alone is too little to change the label."""
     scores = np.array([[30.0, 0.0], [1.0, 0.0], [30.0, 0.0]])
     for n, expected in ((1, [0, 0, 0]), (2, [0, 1, 0])):
-        case = Case(
-            scores, np.zeros((2, 2)), np.array([3]), (), ((1, (0, 1), 0.75), (1, (0, 0), 0.0)) * n
-        )
-        paths = decode(case)
-        assert paths.labels.tolist() == expected and paths.scores.tolist() == [
-            max(61.0, 60 + 0.75 * n)
-        ]
+        fired = ((1, (0, 1), 0.75), (1, (0, 0), 0.0)) * n
+        paths = decode(Case(scores, np.zeros((2, 2)), np.array([3]), (), fired))
+        assert paths.labels.tolist() == expected
+        assert paths.scores.tolist() == [max(61.0, 60 + 0.75 * n)]
 
 
 def spans(case):

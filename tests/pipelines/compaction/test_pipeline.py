@@ -24,18 +24,10 @@ from spacy_hoseq.pipelines.compaction.pipeline import (
 from spacy_hoseq.pipelines.compaction.weights import counts_of
 from spacy_hoseq.readers.annotated import dev_examples
 
+from ...builders import tagger_of
 from ...components import bidirectional_helpers as bidirectional
 from ...components import chunker_helpers as chunks
-from ...components.helpers import (
-    CORPUS,
-    FREQUENT,
-    blank,
-    examples_of,
-    gold,
-    predicted,
-    tagger_of,
-    trained,
-)
+from ...components.helpers import CORPUS, FREQUENT, blank, examples_of, gold, predicted, trained
 
 NAME = "hoseq_tagger"
 
@@ -116,8 +108,7 @@ def test_bidirectional_taggers_keep_their_accuracy():
 def test_chunker_with_its_tagger():
     """Each is pruned by half of the tolerance; both metrics are guarded."""
     nlp = chunks.trained("joint")
-    examples = chunks.examples_of(nlp)
-    result = compact_pipeline(nlp, examples, 0.0)
+    result = compact_pipeline(nlp, chunks.examples_of(nlp), 0.0)
     assert list(result.before) == ["spans_chunks_f", "tag_acc"] and result.after == result.before
     assert [change.name for change in result.changes] == [NAME, "hoseq_chunker"]
     assert all(change.after.features < change.before.features for change in result.changes)

@@ -7,9 +7,8 @@ from spacy_hoseq.learning.used_rows import UsedRows
 from spacy_hoseq.pipelines.compaction import weights as searched
 from spacy_hoseq.pipelines.compaction.weights import Pruning, smallest, steps_for
 
-WEIGHTS = np.array(
-    [[0.1, -0.1, 0, 0], [0.3, 0, 0.02, 0], [0, 0, 0, -0.5], [0, 0, 0, 0]], np.float32
-)
+WEIGHTS = [[0.1, -0.1, 0, 0], [0.3, 0, 0.02, 0], [0, 0, 0, -0.5], [0, 0, 0, 0]]
+WEIGHTS = np.array(WEIGHTS, np.float32)
 
 
 def centred(table):
@@ -25,9 +24,8 @@ def prune(table, *pruning):
 
 
 def test_rows_are_shifted_by_their_median():
-    weights = np.array(
-        [[3, 1, 1, 1], [0, 5, 0, 0], [1, 2, 3, 9], [-4, -4, -4, 2], [0, 0, 0, 0]], np.float32
-    )
+    weights = [[3, 1, 1, 1], [0, 5, 0, 0], [1, 2, 3, 9], [-4, -4, -4, 2], [0, 0, 0, 0]]
+    weights = np.array(weights, np.float32)
     expected = [[2, 0, 0, 0], [0, 5, 0, 0], [-1, 0, 1, 7], [0, 0, 0, 6], [0, 0, 0, 0]]
     before = weights.copy()
     assert centred(weights).tolist() == expected and np.array_equal(weights, before)
@@ -48,24 +46,15 @@ def test_rows_of_small_range_become_zero_and_others_are_rounded():
     found = pruned.tolist()
     assert found == np.float16([[0] * 4, [0.3, 0, 0.02, 0], [0, 0, 0, -0.5], [0] * 4]).tolist()
     assert pruned.dtype == np.float32, "of single precision, but with values of half"
-    assert prune(WEIGHTS, 0.5, 0.0).tolist() == [[0] * 4, [0] * 4, [0, 0, 0, -0.5], [0] * 4], (
-        "at least"
-    )
+    assert prune(WEIGHTS, 0.5, 0.0).tolist() == [[0] * 4, [0] * 4, [0, 0, 0, -0.5], [0] * 4]
     rounded = [[0.125, -0.125, 0, 0], [0.25, 0, 0, 0], [0, 0, 0, -0.5], [0] * 4]
     assert prune(WEIGHTS, 0.0, 0.125).tolist() == rounded
     assert np.array_equal(prune(WEIGHTS, 0.0, 0.0), WEIGHTS.astype(np.float16).astype(np.float32))
 
 
 def test_steps_surround_the_median():
-    assert steps_for(np.array([0.1, -0.09, 0.2, 0.01, 3])) == [
-        0.25,
-        0.125,
-        0.0625,
-        0.03125,
-        0.015625,
-        0.0078125,
-        0.0,
-    ]
+    steps = steps_for(np.array([0.1, -0.09, 0.2, 0.01, 3]))
+    assert steps == [0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.0]
     assert steps_for(np.array([-1.0, 1])) == [4, 2, 1, 0.5, 0.25, 0.125, 0]
     assert steps_for(np.zeros(0)) == [0]
 

@@ -27,9 +27,8 @@ def layer(**settings):
     """Weights 1/4 or none; feature 2 has none, feature 3 the same of every label, feature 4 small ones."""
     model = SparseLinear(TEMPLATES, **settings)
     model.initialize(X=DOCS, Y=zeros(DOCS, 3))
-    table = (
-        np.random.default_rng(0).integers(0, 2, raw(model, "table").shape).astype(np.float32) / 4
-    )
+    values = np.random.default_rng(0).integers(0, 2, raw(model, "table").shape)
+    table = values.astype(np.float32) / 4
     table[:, 0] = 1
     table[2], table[3], table[4], table[-1] = 0, 0.5, [0, 0.0625, 0], 0
     weights_of(model).set(Parameter("table", table))
@@ -118,9 +117,8 @@ def test_local_classifiers(order):
     pruned = all_scores(problem.model, docs, order)
     assert not np.allclose(pruned, found)
     weights.finish()
-    assert np.array_equal(all_scores(problem.model, docs, order), pruned), (
-        "rows have new numbers, weights have not"
-    )
+    # rows have new numbers, weights have not
+    assert np.array_equal(all_scores(problem.model, docs, order), pruned)
     after = counts_of(problem.model)
     assert after.features < before.features and 0 < after.weights < before.weights
     assert after.bytes < before.bytes

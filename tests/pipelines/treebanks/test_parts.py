@@ -58,11 +58,9 @@ def test_parts_of_another_treebank(tmp_path):
     assert contents == write_parts(treebank, folder, Account())
     of_another = "is of treebank, language en;"
     of_others = "is of other files or options than these;"
-    for other, lexicons, message in (
-        (treebank._replace(name="UD_B"), [lexicon], of_another),
-        (treebank._replace(lang="xx"), [lexicon], of_another),
-        (treebank, [], of_others),
-    ):
+    cases = [(treebank._replace(name="UD_B"), [lexicon], of_another), (treebank, [], of_others)]
+    cases += [(treebank._replace(lang="xx"), [lexicon], of_another)]
+    for other, lexicons, message in cases:
         with pytest.raises(ValueError, match=rf"\[HS191\] The treebank .* {message}.*a-training"):
             contents_of(other, folder, Account(), lexicons)
     lexicon.write_text("dog\tNNS\n")

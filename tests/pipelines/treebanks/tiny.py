@@ -2,16 +2,10 @@
 
 import itertools
 
-SUBJECTS = [
-    ("dog", "dog", "NOUN", "NN", "Number=Sing"),
-    ("ponies", "pony", "NOUN", "NNS", "Number=Plur"),
-]
-VERBS = [
-    ("sees", "see", "VERB", "VB", "Number=Sing"),
-    ("runs", "run", "VERB", "VB", "Number=Sing"),
-    ("slept", "sleep", "VERB", "VB", "Tense=Past"),
-    ("went", "go", "VERB", "VB", "Tense=Past"),
-]
+SUBJECTS = [("dog", "dog", "NOUN", "NN", "Number=Sing")]
+SUBJECTS += [("ponies", "pony", "NOUN", "NNS", "Number=Plur")]
+VERBS = "sees see VERB VB Number=Sing|runs run VERB VB Number=Sing|slept sleep VERB VB Tense=Past"
+VERBS = [tuple(verb.split()) for verb in f"{VERBS}|went go VERB VB Tense=Past".split("|")]
 ADVERBS = ["today", "here", "again", "there"]
 
 

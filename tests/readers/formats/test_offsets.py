@@ -60,11 +60,8 @@ def test_spans_that_are_on_no_borders_of_words(tmp_path, span):
     assert isinstance(problem, Problem) and problem.line == 1
     assert "borders of words" in problem.expected
     assert shown(sentence) == [("New York", "LOC")]
-    words = [
-        i
-        for i, (a, b) in enumerate([(0, 3), (4, 7), (8, 13), (14, 16)])
-        if a < span[1] and span[0] < b
-    ]
+    places = enumerate([(0, 3), (4, 7), (8, 13), (14, 16)])
+    words = [i for i, (a, b) in places if a < span[1] and span[0] < b]
     assert [first for first, _, _ in sentence.unknown if first < 4] == words
     assert not {4, 5} & {first for first, _, _ in sentence.unknown}
 
