@@ -14,12 +14,12 @@ from spacy.vocab import Vocab
 from spacy_hoseq.pipelines.loading import load_from
 
 
-def layer(name: str, **settings: Any) -> dict[str, Any]:
+def layer(name: str, /, **settings: Any) -> dict[str, Any]:
     """Entry of a config: a layer of ours, as "SparseLinear"."""
     return {"@architectures": f"spacy_hoseq.{name}.v1", **settings}
 
 
-def misc(name: str, **settings: Any) -> dict[str, Any]:
+def misc(name: str, /, **settings: Any) -> dict[str, Any]:
     """Entry of a config: patterns, rules, formats of ours, as "word_patterns"."""
     return {"@misc": f"spacy_hoseq.{name}.v1", **settings}
 

@@ -392,9 +392,9 @@ def test_docs_of_any_characters_come_back(tmp_path_factory, form, doc):
         words = [(word, tag or "_") for word, tag in words]
     else:
         assert found.text == doc.text
-        words = [token for token in doc if not token.is_space]
         lemmas = [token.lemma_ for token in found if not token.is_space]
-        assert lemmas == [token.lemma_ or "_" * (token.text == "_") for token in words]
+        tokens = [token for token in doc if not token.is_space]
+        assert lemmas == [token.lemma_ or "_" * (token.text == "_") for token in tokens]
     assert content(found) == (words, spans)
 
 
