@@ -63,6 +63,7 @@ class Warnings(metaclass=WithCodes):
         'If these are labels of their own, set `neg_prefix = ""`.'
     )
     HW012 = 'There is no file "{text}". The name itself is used as the text.'
+    HW013 = "The outcome looks wrong: {seen}. {do}."
 
 
 class Errors(metaclass=WithCodes):

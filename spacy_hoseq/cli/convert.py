@@ -1,6 +1,6 @@
-"""`hoseq convert`: corpora in formats that spaCy does not read, into a .spacy file."""
+"""`hoseq convert`: corpora in formats that spaCy does not read, into .spacy files."""
 
-from collections import Counter
+import shlex
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from itertools import islice
@@ -12,20 +12,36 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from wasabi import msg
 
-from ..errors import wrong_value
+from ..errors import Warnings, wrong_value
 from ..pipelines import run_code
+from ..readers.account import Account
 from ..readers.corpora import endings_of, is_unspaced
+from ..readers.division import divided
 from ..readers.docs import ATTRIBUTES, grouped, sentences_to_doc
-from ..readers.files import find_files
 from ..readers.formats.recognised import FORMATS, format_named, read_corpus, recognised
 from ..readers.formats.tagged_text import check_separator
-from ..readers.sentences import Items, Problem, Sentence
-from ..readers.settings import Format, Settings
+from ..readers.judging import Outcome
+from ..readers.sentences import Sentence
+from ..readers.settings import CHOICES, Format, Settings
 from ..readers.splits import PARTS, SPLITS, in_part
 from .app import done, hoseq_cli
-from .shared import Force, check_free, progress, show_problems, whole
+from .shared import Force, check_free, progress, show_account, show_problems
 
 MAX_SHOWN = 12  # labels of a kind, files
+COUNTS = (  # in the order of the table
+    "Docs",
+    "Sentences",
+    "Tokens",
+    "Chunks",
+    "Entities",
+    "Traces dropped",
+    "Sentences of traces only",
+    "Entity tags mended",
+    "Sentences without heads (no tree)",
+    "Annotations dropped",
+    "Texts without annotation",
+    "Problems",
+)
 COLUMN = typer.Option(None, help="columns, table: which column has it, from 1 (0: none, -1: last)")
 
 
@@ -52,19 +68,30 @@ def convert_cli(
     # fmt: off
     context: typer.Context,
     input_path: Path = typer.Argument(..., help="File, plain or gzipped, or folder of files"),
-    output_path: Path = typer.Option(..., "--output", "-o", help="The .spacy file to write"),
+    output_path: Path = typer.Option(
+        ..., "--output", "-o", help="The .spacy file to write; with --dev or --test a folder"
+    ),
+    dev: float = typer.Option(0.0, "--dev", min=0.0, help="Share of the texts for dev.spacy: 0.1"),
+    test: float = typer.Option(0.0, "--test", min=0.0, help="Share for test.spacy"),
+    seed: int = typer.Option(0, "--seed", help="Which texts they are"),
+    strict: bool = typer.Option(
+        False, "--strict", help="Write nothing if the outcome looks wrong (HW013)"
+    ),
     format: str = typer.Option(
         "auto",
         "--format",
         "-f",
-        help=f"auto: by the first lines of each file. Or {', '.join(FORMATS)}, or one of your own",
+        help=f"auto: by trial, with the first lines of each file. Or {', '.join(FORMATS)}, or one of your own",
     ),
     code: Path | None = typer.Option(None, "--code", "-c", help="Python file with your formats"),
     lang: str = typer.Option(
         "en", "--lang", "-l", help="Language: words of zh are not separated by spaces"
     ),
-    n_sents: int = typer.Option(
-        10, "--n-sents", min=0, help="Sentences per doc (0: one doc per file)"
+    n_sents: int | None = typer.Option(
+        None,
+        "--n-sents",
+        min=0,
+        help="Sentences per doc (0: one doc per file). Default: 10, with --dev or --test 1",
     ),
     split: str = typer.Option(
         "", "--split", "-s", help=f"Named division of a treebank: {', '.join(SPLITS)}"
@@ -78,6 +105,17 @@ def convert_cli(
     ),
     spans_key: str = typer.Option(
         "", "--spans-key", "-sk", help="Spans for entities (default: doc.ents, without overlap)"
+    ),
+    align: str = typer.Option(
+        "strict",
+        "--align",
+        help=f"offsets: spans that end within words are problems, or moved: {', '.join(CHOICES['align'])}",
+    ),
+    unanswered: str = typer.Option(
+        "missing",
+        "--unanswered",
+        help="offsets: texts that nobody has annotated, or that were skipped or rejected: "
+        + ", ".join(CHOICES["unanswered"]),
     ),
     chunks: bool | None = typer.Option(
         None,
@@ -116,45 +154,87 @@ def convert_cli(
     offsets. Without options, the first lines of each file tell its format.
 
     What cannot be read is left out and listed with file and line. The exit status is 1 if there was
-    a problem.
+    a problem, or if most of the outcome looks wrong.
 
     DOCS: docs/tasks/convert.md
     """
-    check_output(output_path, force)
+    shares = {name: share for name, share in (("dev", dev), ("test", test)) if share}
+    check_output(output_path, force, bool(shares))
     # it may register the format
     run_code(code)
     chosen = "auto" if format == "auto" else format_named(format)
     settings = settings_in(context.params)
     if separator and format == "tagged":
         check_separator(separator)
-    all_files = find_files(input_path, suffix or endings_of(chosen))
+    account = Account()
+    all_files = account.find(input_path, suffix or endings_of(chosen))
     files = in_part(all_files, split, part)
+    account.leave_out(set(all_files).difference(files), "in no part asked for")
     if not encoding and any(is_unspaced(file, chosen) for file in files):
         settings = replace(settings, encoding="utf-8,gb18030")
-    formats = formats_of(files, chosen, settings)
-    read = Reading()
-    binary = DocBin(ATTRIBUTES, docs=progress(read.docs(formats, settings, n_sents)))
-    read.counts["Docs"] = len(binary)
-    n_other_parts = len(all_files) - len(files)
-    read.counts["Files in no part asked for"] = n_other_parts
-    n_files = len(find_files(input_path, [""]))  # of any ending
-    read.counts["Files of other endings, not read"] = n_files - n_other_parts - len(formats)
+    formats = formats_of(files, chosen, settings, account)
+    if n_sents is None:
+        n_sents = 1 if shares else 10
+    outcome = Outcome()
+    docs = list(progress(docs_in(formats, settings, n_sents, account, outcome)))
     show_formats(formats, settings)
-    read.show()
-    if not read.counts["Sentences"]:
+    show(account, outcome, len(docs))
+    if not outcome.counts["Sentences"]:
         msg.fail("There are no sentences; nothing is written", exits=1)
-    with whole(output_path) as new:
-        binary.to_disk(new)
-    if read.problems:
+    findings = [*outcome.findings()]
+    for finding in findings:
+        msg.warn(Warnings.HW013.format(seen=finding.seen, do=finding.do))
+    if findings and strict:
+        msg.fail("The outcome looks wrong (--strict); nothing is written", exits=1)
+    parts = divided(docs, shares, seed) if shares else {"": docs}
+    for name, some in parts.items():
+        file = output_path / f"{name}.spacy" if name else output_path
+        with account.writing(file) as new:
+            DocBin(ATTRIBUTES, docs=some).to_disk(new)
+    account.check()
+    if account.problems:
         msg.warn(f"Without what is listed above: {output_path}", exits=1)
-    done(output_path, f"python -m spacy hoseq init {read.recipe} -o {read.recipe}.cfg")
+    if any(finding.spoiled >= 0.5 for finding in findings):
+        msg.warn(f"Most of it looks wrong: {output_path}", exits=1)
+    sizes = ", ".join(f"{name} {len(some):,}" for name, some in parts.items() if name)
+    if not settings.lang or all(is_unspaced(file, format) for file, format in formats.items()):
+        settings = replace(settings, lang="zh")
+    done(
+        f"{output_path}: {sizes}" if sizes else output_path,
+        next_command(outcome, settings.lang, output_path, "dev" in shares),
+    )
 
 
-def check_output(path: Path, force: bool) -> None:
+def next_command(outcome: Outcome, lang: str, output: Path, has_dev: bool) -> str:
+    """What makes a model of it: a config, and if there is a development part, the training."""
+    recipe = "tagger"
+    if not outcome.labels["Tags"] and outcome.labels["Entities"]:
+        recipe = "entities"
+    elif not outcome.labels["Tags"] and outcome.labels["Chunks"]:
+        recipe = "chunker"
+    language = "" if lang == "en" else f" --lang {lang}"
+    if not has_dev:
+        return f"python -m spacy hoseq init {recipe}{language} -o {recipe}.cfg"
+    config, train, dev, model = (
+        shlex.quote(str(output / name))
+        for name in (f"{recipe}.cfg", "train.spacy", "dev.spacy", "model")
+    )
+    return (
+        f"python -m spacy hoseq init {recipe}{language} -o {config} --force && python -m spacy train "
+        f"{config} --paths.train {train} --paths.dev {dev} --output {model}"
+    )
+
+
+def check_output(path: Path, force: bool, is_folder: bool) -> None:
     """Check where Docs will be written. RAISES ValueError [HS027]: another ending; [HS113]: it is
     there."""
-    if path.suffix != ".spacy":
-        raise wrong_value("output", path, "a file with the ending .spacy")
+    if is_folder and path.suffix != ".spacy":
+        for name in ("train", "dev", "test"):
+            check_free(path / f"{name}.spacy", force)
+        return
+    if is_folder or path.suffix != ".spacy":
+        expected = "a folder, for several parts" if is_folder else "a file with the ending .spacy"
+        raise wrong_value("output", path, expected)
     check_free(path, force)
 
 
@@ -164,11 +244,14 @@ def settings_in(options: dict[str, Any]) -> Settings:
     return Settings(**{name: value for name, value in options.items() if name in names})
 
 
-def formats_of(files: list[Path], chosen: str | Format, settings: Settings) -> dict[Path, Format]:
+def formats_of(
+    files: list[Path], chosen: str | Format, settings: Settings, account: Account
+) -> dict[Path, Format]:
     """The format of each file that is recognised. A text of brat is read with the .ann file beside
     it. RAISES ValueError [HS085]: none is recognised."""
     # each belongs to its .ann file
     texts = {file.with_suffix(".txt") for file in files if file.suffix == ".ann"}
+    account.leave_out(texts.intersection(files), "read with the .ann file beside it")
     files = [file for file in files if file not in texts]
     if isinstance(chosen, Format):
         return dict.fromkeys(files, chosen)
@@ -179,6 +262,7 @@ def formats_of(files: list[Path], chosen: str | Format, settings: Settings) -> d
             formats[file] = format_named(recognised(file, settings))
         except ValueError as error:
             refused.append(error)
+            account.leave_out([file], "of no known format")
     if refused and not formats:
         raise refused[0]
     for problem in refused:
@@ -197,91 +281,49 @@ def show_formats(formats: dict[Path, Format], settings: Settings) -> None:
         msg.info(f"and {len(formats) - MAX_SHOWN:,} files more")
 
 
-class Reading:
-    """Counts of what was read: numbers of things, labels of each kind, the first sentence,
-    problems."""
+def docs_in(
+    formats: dict[Path, Format],
+    settings: Settings,
+    n_sents: int,
+    account: Account,
+    outcome: Outcome,
+) -> Iterator[Doc]:
+    """The Docs of each file, one after the other; what is in them is counted."""
+    vocab = Vocab()
 
-    def __init__(self) -> None:
-        names = (
-            "Files",
-            "Files of other endings, not read",
-            "Files in no part asked for",
-            "Docs",
-            "Sentences",
-            "Tokens",
-            "Chunks",
-            "Entities",
-            "Traces dropped",
-            "Sentences of traces only",
-            "Entity tags mended",
-            "Sentences without heads (no tree)",
-            "Problems",
-        )
-        self.counts: Counter[str] = Counter(dict.fromkeys(names, 0))  # in the order of the table
-        self.labels: dict[str, Counter[str]] = {
-            "Tags": Counter(),
-            "Chunks": Counter(),
-            "Entities": Counter(),
-        }
-        self.first = ""
-        self.problems: list[Problem] = []
+    def sentences(file: Path, format: Format) -> Iterator[Sentence]:
+        for item in account.read(file, read_corpus(file, format, settings)):
+            outcome.add(item)
+            if isinstance(item, Sentence):
+                yield item
 
-    def docs(self, formats: dict[Path, Format], settings: Settings, n_sents: int) -> Iterator[Doc]:
-        """The Docs of each file, one after the other; what is in them is counted."""
-        vocab = Vocab()
-        for file, format in formats.items():
-            self.counts["Files"] += 1
-            lang = "zh" if is_unspaced(file, format) else settings.lang
-            for group in grouped(self._sentences(read_corpus(file, format, settings)), n_sents):
-                yield sentences_to_doc(vocab, group, lang, entities_key=settings.spans_key)
+    for file, format in formats.items():
+        lang = "zh" if is_unspaced(file, format) else settings.lang
+        for group in grouped(sentences(file, format), n_sents):
+            yield sentences_to_doc(vocab, group, lang, entities_key=settings.spans_key)
 
-    def _sentences(self, items: Items) -> Iterator[Sentence]:
-        for item in items:
-            if isinstance(item, Problem):
-                self.problems.append(item)
-                continue
-            self.counts["Sentences" if item.words else "Sentences of traces only"] += 1
-            self.counts["Tokens"] += len(item.words)
-            self.counts["Traces dropped"] += item.n_traces
-            self.counts["Entity tags mended"] += item.n_mended
-            if item.heads is None and any(item.deps or ()):
-                self.counts["Sentences without heads (no tree)"] += 1
-            self.labels["Tags"].update(filter(None, item.tags or ()))
-            self.labels["Chunks"].update(chunk.name for chunk in item.chunks or ())
-            self.labels["Entities"].update(entity.name for entity in item.entities or ())
-            self.first = self.first or as_read(item)
-            yield item
 
-    def show(self) -> None:
-        """The counts, without those that are 0 and need no mention; labels; the first sentence;
-        problems."""
-        self.counts["Chunks"] = self.labels["Chunks"].total()
-        self.counts["Entities"] = self.labels["Entities"].total()
-        self.counts["Problems"] = len(self.problems)
-        rows: list[tuple[str, str]] = []
-        for name, n in self.counts.items():
-            if n or name in ("Files", "Sentences", "Tokens", "Problems"):
-                rows.append((name, f"{n:,}"))
-        msg.table(rows, aligns=("l", "r"))
-        for kind, labels in self.labels.items():
-            listed = [f"{label} {n:,}" for label, n in labels.most_common(MAX_SHOWN)]
-            if len(labels) > MAX_SHOWN:
-                listed.append(f"{len(labels) - MAX_SHOWN:,} more")
-            if listed:
-                msg.text(f"{kind}: {', '.join(listed)}")
-        if self.first:
-            msg.text(f"First sentence: {self.first}")
-        if self.problems:
-            show_problems(self.problems)
-
-    @property
-    def recipe(self) -> str:
-        """Recipe that fits it."""
-        if not self.labels["Tags"] and self.labels["Entities"]:
-            return "entities"
-        if not self.labels["Tags"] and self.labels["Chunks"]:
-            return "chunker"
-        return "tagger"
+def show(account: Account, outcome: Outcome, n_docs: int) -> None:
+    """What became of files; counts, without those that are 0 and need no mention; labels; the first
+    sentence; problems."""
+    counts = {"Docs": n_docs, **outcome.counts}
+    for kind in ("Chunks", "Entities"):
+        counts[kind] = outcome.labels[kind].total()
+    shown: dict[str, int] = {}
+    for name in COUNTS:
+        if counts.get(name) or name in ("Sentences", "Tokens", "Problems"):
+            shown[name] = counts.get(name, 0)
+    show_account(account, shown)
+    for kind, labels in outcome.labels.items():
+        listed = [f"{label} {n:,}" for label, n in labels.most_common(MAX_SHOWN)]
+        if len(labels) > MAX_SHOWN:
+            listed.append(f"{len(labels) - MAX_SHOWN:,} more")
+        if listed:
+            msg.text(f"{kind}: {', '.join(listed)}")
+    if outcome.first:
+        msg.text(f"First sentence: {as_read(outcome.first)}")
+    if account.problems:
+        show_problems(account.problems)
 
 
 def as_read(sentence: Sentence) -> str:

@@ -124,7 +124,7 @@ def show_problems(problems: Sequence[Problem]) -> None:
     """Show the first problems with file and line; if there are more, their number in each file."""
     rows = [
         (f"{path}:{line}", actual, expected)
-        for path, line, actual, expected in problems[:PROBLEMS_SHOWN]
+        for path, line, actual, expected, _ in problems[:PROBLEMS_SHOWN]
     ]
     msg.table(rows, header=("Where", "Found", "Expected"), divider=True, max_col=60)
     if len(problems) > PROBLEMS_SHOWN:

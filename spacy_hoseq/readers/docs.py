@@ -81,9 +81,10 @@ def _starts(sentences: Sequence[Sentence]) -> list[bool | int | None] | None:
     """True where a sentence begins; None if that is not known."""
     starts: list[bool | int | None] = []
     for sentence in sentences:
-        if sentence.is_text:
+        if sentence.is_text and not sentence.starts:
             return None
-        starts += [i == 0 for i in range(len(sentence.words))]
+        begins = {0, *sentence.starts}
+        starts += [i in begins for i in range(len(sentence.words))]
     return starts
 
 

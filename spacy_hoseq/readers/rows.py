@@ -1,10 +1,14 @@
 """Rows of JSON, JSON lines, CSV and Parquet, in bounded memory (except for a list in one JSON
 value). A row that cannot be read is a Problem, and reading goes on."""
 
+import ast
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -61,21 +65,17 @@ def json_rows(
     first = next((line for line in lines if isinstance(line, Problem) or line.text.strip()), None)
     if first is None:
         return
-    # a list over several lines can only be read at once
+    decode = json.JSONDecoder(strict=False).decode  # control characters are read, too
+    # what goes over several lines, or is one list, can only be read at once
     lines = chain([first], lines)
-    if lists and isinstance(first, Line) and first.text.lstrip().startswith("["):
+    if lists and isinstance(first, Line) and not _is_json_line(first.text):
         together = list(lines)
-        try:
-            values = json.loads(
-                "\n".join(line.text for line in together if isinstance(line, Line)), strict=False
-            )
-        except (RecursionError, ValueError):
-            values = None  # a list in each line
-        if isinstance(values, list) and values and not isinstance(values[0], str):
-            yield from map(Entry, range(1, len(values) + 1), values)
+        values = literal("\n".join(line.text for line in together if isinstance(line, Line)))
+        rows = rows_in(values)
+        if rows:
+            yield from map(Entry, range(1, len(rows) + 1), rows)
             return
         lines = iter(together)
-    decode = json.JSONDecoder(strict=False).decode  # control characters are read, too
     for line in lines:
         if isinstance(line, Problem):
             yield line
@@ -83,7 +83,48 @@ def json_rows(
             try:
                 yield Entry(line.number, decode(line.text), line.text)
             except (RecursionError, ValueError):
-                yield Problem(path, line.number, line.text[:200], expected)
+                value = literal(line.text)
+                if isinstance(value, str):
+                    yield Problem(path, line.number, line.text[:200], expected)
+                else:
+                    yield Entry(line.number, value, line.text)
+
+
+def _is_json_line(text: str) -> bool:
+    """True for an object alone, of which there may be more below."""
+    try:
+        value = json.loads(text, strict=False)
+    except (RecursionError, ValueError):
+        return False
+    return isinstance(value, dict) and rows_in(value) == [value]
+
+
+def rows_in(value: Any) -> list[Any]:
+    """The rows of a list, or of an object that has them under a usual name; else the object."""
+    if isinstance(value, list) and value and not isinstance(value[0], str):
+        return value
+    if not isinstance(value, dict):
+        return []
+    for key in ("annotations", "examples", "documents", "data", "rows"):
+        # a text with its spans is a row itself
+        others = {"text", "document", "content", "data"} - {key}
+        if isinstance(value.get(key), list) and not others & value.keys():
+            return [row for row in value[key] if row is not None]
+    return [value]
+
+
+def literal(value: Any) -> Any:
+    """The value that a string writes as JSON or Python, if it is a list or an object; else what was
+    given."""
+    if not isinstance(value, str):
+        return value
+    text = re.sub(r"^\s*\w+\s*=\s*(?=[\[({])", "", value)  # TRAIN_DATA = [...
+    if not text.lstrip().startswith(("[", "{", "(")):
+        return value
+    for parse in (partial(json.loads, strict=False), ast.literal_eval):
+        with suppress(MemoryError, RecursionError, SyntaxError, TypeError, ValueError):
+            return parse(text.strip())
+    return value
 
 
 def table_rows(

@@ -25,7 +25,9 @@ class Sentence(NamedTuple):
     known. multiword: forms of multi-word tokens, and form, tag, part of speech, features and lemma
     of each of their words. None: the format has no such annotation.
     n_traces (int): empty elements that were dropped. n_mended (int): entity tags that a well-formed
-    sequence would not have. is_text: sentence boundaries are not known.
+    sequence would not have. n_dropped (int): annotations that a Doc cannot have. is_text: a text; its
+    sentences begin at the words in `starts`, or are not known. unread: what has labels that were not
+    read, such as a column.
     """
 
     words: list[str]
@@ -43,15 +45,20 @@ class Sentence(NamedTuple):
     multiword: list[tuple[str, list[list[str]]]] | None = None
     unknown: Sequence[LabelledSpan] = ()
     is_text: bool = False
+    starts: Sequence[int] = ()
+    n_dropped: int = 0
+    unread: Sequence[str] = ()
 
 
 class Problem(NamedTuple):
-    """A place that cannot be read: file, line (from 1), what is there, what was expected."""
+    """A place that cannot be read: file, line (from 1), what is there, what was expected.
+    is_partial: only a span is lost, not its sentence."""
 
     path: Path
     line: int
     actual: str
     expected: str
+    is_partial: bool = False
 
 
 class Unreadable(Exception):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..chunks import check_representation
-from ..errors import wrong_value
+from ..errors import unknown_name, wrong_value
 from .files import encodings_for
 from .sentences import Items
 from .splits import check_split
@@ -21,6 +21,12 @@ class Columns(NamedTuple):
     tag: int | None = None
     chunk: int | None = None
     entity: int | None = None
+
+
+CHOICES = {
+    "align": ("strict", "contract", "expand"),
+    "unanswered": ("missing", "outside", "leave-out"),
+}
 
 
 @dataclass(frozen=True)
@@ -43,9 +49,13 @@ class Settings:
     representation: columns: of entity tags; "auto" = by their letters.
     labels: tokens: the names of numbered entity tags, in order.
     spans_key: where entities go; "" = `doc.ents`, which cannot overlap.
+    align: texts with offsets: "strict", or how a span that ends within a word is moved: "contract",
+        "expand".
+    unanswered: texts that nobody has annotated: "missing" annotation, "outside" of all names, or
+        "leave-out".
     lang: the language of the words; "" = that of the pipeline.
     cut (bool): CoNLL-U: a multi-word token that its words spell becomes these words.
-    RAISES ValueError: [HS161] no such split or representation, [HS027] columns or an encoding that
+    RAISES ValueError: [HS161] no such split, representation or choice, [HS027] columns or an encoding that
     cannot be.
     """
 
@@ -64,6 +74,8 @@ class Settings:
     representation: str = "auto"
     labels: list[str] | None = None
     spans_key: str = ""
+    align: str = "strict"
+    unanswered: str = "missing"
     lang: str = ""
     cut: bool = False
 
@@ -78,6 +90,9 @@ class Settings:
                 self.columns._asdict(),
                 "one of words, and numbers from 1 (0: there is none, -1: the last), each used once",
             )
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise unknown_name(getattr(self, name), known)
         # "auto" is no representation
         if self.representation != "auto":
             check_representation(self.representation)

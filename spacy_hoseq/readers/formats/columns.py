@@ -4,27 +4,33 @@
     sleeps  VBZ     O
 
 Columns that are not named are found by what stands in them: entity tags (B, I, O and other
-representations), chunk tags (entity tags whose types are those of CoNLL-2000), numbers that count up,
-words (the first other column), tags (the next one).
+representations, also without types; types beside O, as of Stanford's tools; `(PERSON*`, `*)` of
+CoNLL-2012), chunk tags (entity tags whose types are those of CoNLL-2000), numbers, words (the first
+other column), tags (the next one that looks like tags).
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ...chunks import read_chunks, write_chunks
 from ..files import Line, blocks_of, read_lines
+from ..judging import label_likeness
 from ..sentences import Items, LabelledSpan, Problem, Sentence, Unreadable, read_each
 from ..settings import Columns, Format, Settings
 
 CHARACTER_ENDINGS = (".bmes", ".bioes")
 MAYBE_COMMENT = ("#", "-DOCSTART-")  # beginnings of lines that may be no words
 ENTITY_TAG = re.compile(r"O|[BIMELSU]-.+")
+BARE_TAG = re.compile(r"[BIMELSUO]")  # of spans of one type
+BRACKETS = re.compile(r"(\((?P<name>[A-Z_]+))?\*?(?P<end>\)?)")  # of spans in CoNLL-2012
+CONLL_CHUNKS = "NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP".split()
 
 
 class Row(NamedTuple):
@@ -59,12 +65,12 @@ def read_columns(path: Path, settings: Settings) -> Items:
     """A Sentence for each block of lines, or a Problem for the first line of a block that cannot be
     read."""
     first = _first_blocks(path, settings)
-    columns = columns_of(first, settings.columns)
+    columns, kinds = columns_of(first, settings.columns)
     representation = settings.representation
     if columns.entity and representation == "auto":
         rows = [fields for fields in chain.from_iterable(first) if len(fields) >= columns.entity]
         representation = representation_of(cell(fields, columns.entity) for fields in rows)
-    read = partial(sentence_of, columns=columns, representation=representation)
+    read = partial(sentence_of, columns=columns, representation=representation, kinds=kinds)
     yield from read_each(path, read_blocks(path, settings), read)
 
 
@@ -73,7 +79,7 @@ def columns_in_words(path: Path, settings: Settings) -> str:
     first = _first_blocks(path, settings)
     kinds: dict[int, str] = {}
     names = ("words", "tags", "chunks", "entities")
-    for number, name in zip(columns_of(first, settings.columns), names, strict=True):
+    for number, name in zip(columns_of(first, settings.columns)[0], names, strict=True):
         if number:
             kinds[number] = name
     width = max(map(len, chain.from_iterable(first[:1])), default=0)
@@ -96,12 +102,14 @@ def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
     width = len(_fields(first, settings.separator))
 
     def is_comment(text: str, begins: bool) -> bool:
+        if re.match(r"#(begin|end) document\b", text):  # CoNLL-2012
+            return True
         if not begins or not text.startswith(MAYBE_COMMENT):
             return False
         # "#" may be a word, or the first letter of a hashtag
         if len(_fields(text, settings.separator)) < width:
             return True
-        return re.match(r"# +\S+( id)? = |-DOCSTART-\s", text) is not None
+        return re.match(r"# *\S+( id)? += |-DOCSTART-\s", text) is not None
 
     for block in blocks_of(read_lines(path, settings.encodings), is_comment):
         rows: list[Row | Problem] = []
@@ -116,8 +124,9 @@ def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
 def _fields(text: str, separator: str) -> list[str]:
     """The fields of a line, without spaces around them. A field of spaces alone stays; empty fields
     at the end of three or more are dropped."""
-    if not separator and "\t" not in text:
-        return re.split(" +", text.strip(" "))
+    # a tab only before the first field is an indent
+    if not separator.strip() and "\t" not in text.lstrip():
+        return re.split(" +", text.strip(" \t"))
     fields = [field.strip(" ") or field for field in text.split(separator or "\t")]
     # as editors and spreadsheets leave them
     while len(fields) > 2 and not fields[-1]:
@@ -138,51 +147,82 @@ def cell(fields: Sequence[str], number: int) -> str:
     return fields[number - (number > 0)]
 
 
-def columns_of(blocks: Sequence[list[list[str]]], given: Columns) -> Columns:
-    """Finds the columns of sentences that are not given. blocks: the fields of each row."""
+def columns_of(blocks: Sequence[list[list[str]]], given: Columns) -> tuple[Columns, dict[int, str]]:
+    """Finds the columns of sentences that are not given, and the kind of each column. blocks: the
+    fields of each row."""
     widths = Counter(map(len, chain.from_iterable(blocks)))
     width = max(widths, key=widths.__getitem__, default=1)
+    if len(widths) > 2:  # as many columns more as a sentence has predicates
+        width = min([width, *(n for n, count in widths.items() if 10 * count > widths.total())])
     kinds: dict[int, str] = {}
-    for number in range(1, width + 1):
-        # rows of another width are damaged: they say nothing about columns
-        if number not in given:
-            column: list[list[str]] = []
-            for block in blocks:
-                column.append([row[number - 1] for row in block if len(row) == width])
-            kinds[number] = _kind(column)
+    n_words = 0  # different ones
+    # the words first: labels are fewer
+    for number in sorted(range(1, width + 1), key=lambda number: number != given.word):
+        # rows that are too short are damaged: they say nothing about columns
+        column: list[list[str]] = []
+        for block in blocks:
+            column.append([row[number - 1] for row in block if len(row) >= width])
+        kinds[number] = _kind(column, n_words)
+        if not n_words and (kinds[number] == "words" or number == given.word):
+            n_words = len(set(chain.from_iterable(column)))
 
-    def first(kind: str, beyond: int = 0) -> int:
-        return next((n for n, other in kinds.items() if other == kind and n > beyond), 0)
+    def first(beyond: int, *sought: str) -> int:
+        for number, kind in kinds.items():
+            if kind in sought and number not in given and number > beyond:
+                return number
+        return 0
 
     word, tag, chunk, entity = given
-    word = word or first("words") or 1
+    word = word or first(0, "words") or first(0, "numbers") or 1
     if tag is None:
-        tag = first("words", beyond=word)
+        tag = first(word, "tags")
+        others = [n for n, kind in kinds.items() if kind == "words" and n != word]
+        if len(others) > 1 and (others[0] < tag or not given.word):
+            tag = 0  # lines of text: one column beside the words has lemmas
     if chunk is None:
-        chunk = first("chunks")
+        chunk = first(0, "chunks")
     if entity is None:  # tags that are O throughout are still tags of something
-        entity = first("entities") or first("O")
-    return Columns(word, tag, chunk, entity)
+        entity = first(0, "entities") or first(word, "bare", "types", "brackets") or first(0, "O")
+    return Columns(word, tag, chunk, entity), kinds
 
 
-def _kind(column: Sequence[Sequence[str]]) -> str:
-    """Kind of a column of several sentences: "chunks", "entities", "O", "nothing", "numbers",
-    "words"."""
+def _kind(column: Sequence[Sequence[str]], n_words: int) -> str:
+    """Kind of a column of several sentences: "chunks", "entities", "O", "bare", "types", "brackets",
+    "nothing", "numbers", "tags", "words". n_words: different words; 0 = not known, so these may be
+    they."""
+    cells = Counter(chain.from_iterable(column))
+    n_cells = max(cells.total(), 1)
+
+    def share(of: Callable[[str], object]) -> float:
+        return sum(n for text, n in cells.items() if of(text)) / n_cells
+
     # tags first: also words could be "O", but not all of them
-    cells = list(chain.from_iterable(column))
-    if all(map(is_entity_tag, cells)):
-        types = {cell[2:] for cell in cells} - {""}
+    if share(is_entity_tag) > 0.9:
+        types = {text[2:] for text in cells if is_entity_tag(text)} - {""}
         if not types:
             return "O"
-        conll = "NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP"
-        return "chunks" if types.issubset(conll.split()) else "entities"
-    n_empty = sum(cell in ("_", "-", "-X-", "*") for cell in cells)
-    if 2 * n_empty > len(cells):
-        return "nothing"
+        return "chunks" if types.issubset(CONLL_CHUNKS) else "entities"
+    if cells["O"] and cells["B"] + cells["S"] + cells["I"] and share(BARE_TAG.fullmatch) > 0.9:
+        return "bare"
+    if share(("_", "-", "-X-", "*", "").__contains__) > 0.5:
+        names = {found["name"] for found in map(BRACKETS.fullmatch, cells) if found} - {None}
+        # arguments of predicates and constituents are no names
+        others = names & {"V", "S", "TOP", *CONLL_CHUNKS} or [n for n in names if n[:3] == "ARG"]
+        return "brackets" if names and not others and cells["*"] else "nothing"
+    # "B_X" or "o" would be tags that cannot be read
+    if 0.4 * n_cells < cells["O"] < n_cells and len(cells) < 100:
+        if share(re.compile(r"O|(?!.[-_])\S{2,}").fullmatch) == 1:
+            return "types"
     # the number of a document is the same within each sentence
     long = [sentence for sentence in column if len(sentence) > 3]
     is_constant = len(long) > 0 and all(len(set(sentence)) == 1 for sentence in long)
-    return "numbers" if is_constant or counts_up(column) else "words"
+    if is_constant or counts_up(column) or share(_has_no_letters) > 0.7:
+        return "numbers"
+    return "tags" if n_words and label_likeness(cells, n_words) >= 0.8 else "words"
+
+
+def _has_no_letters(text: str) -> bool:
+    return re.search(r"\d", text) is not None and re.search(r"[^\W\d_]", text) is None
 
 
 def counts_up(columns: Iterable[Sequence[str]]) -> bool:
@@ -197,32 +237,70 @@ def counts_up(columns: Iterable[Sequence[str]]) -> bool:
 
 
 def sentence_of(
-    rows: Sequence[Row], columns: Columns, representation: str = "auto", untagged: bool = False
+    rows: Sequence[Row],
+    columns: Columns,
+    representation: str = "auto",
+    untagged: bool = False,
+    kinds: Mapping[int, str] = MappingProxyType({}),
 ) -> list[Sentence]:
-    """The sentence of some rows. untagged: words may have no tag. RAISES Unreadable: rows of
-    different width, too few columns, an empty cell, or an entity tag of no known form."""
+    """The sentence of some rows. untagged: words may have no tag. kinds: what stands in each
+    column. RAISES Unreadable: rows of different width, too few columns, an empty cell, or an entity
+    tag of no known form."""
     numbers = [number for number in columns if number]
     width = max(len(rows[0].fields), *numbers)
     if width == 1 and -1 in numbers:  # the last column is not the only one
         width = 2
-    for line, fields in rows:
+    spans: list[list[str] | None] = []
+    for number, name in ((columns.chunk, "CHUNK"), (columns.entity, "ENTITY")):
+        kind = kinds.get(width if number == -1 else number or 0, "")
+        # rows of another width are told below
+        cells = [cell(row.fields, number or 1) if len(row.fields) == width else "O" for row in rows]
+        spans.append(standard_tags(cells, kind, name) if number else None)
+    for i, (line, fields) in enumerate(rows):
         text = "\t".join(fields)
         if len(fields) != width:
             raise Unreadable(line, f'"{text}"', f"{width} columns, got {len(fields)}")
         for number in numbers:
             value = cell(fields, number)
-            if not value and not (untagged and number == columns.tag):
+            if not value.strip() and not (untagged and number == columns.tag):
                 raise Unreadable(line, f'"{text}"', f"column {number} not to be empty")
-            if number in (columns.chunk, columns.entity) and not is_entity_tag(value):
+        for tags in filter(None, spans):
+            if not is_entity_tag(tags[i]):
                 expected = "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"
-                raise Unreadable(line, f'"{value}"', expected)
+                raise Unreadable(line, f'"{tags[i]}"', expected)
 
     def column(number: int | None) -> list[str] | None:
         return [cell(row.fields, number) for row in rows] if number else None
 
     words = column(columns.word) or []
-    tags = column(columns.tag)
-    return [labelled(words, tags, column(columns.chunk), column(columns.entity), representation)]
+    sentence = labelled(words, column(columns.tag), spans[0], spans[1], representation)
+    unread: list[str] = []
+    for number, kind in kinds.items():
+        is_label = kind in ("entities", "bare", "types", "brackets") and number not in columns
+        if columns.entity not in (None, 0, -1) and is_label and number <= width:
+            if any(row.fields[number - 1] not in ("O", "*") for row in rows):
+                unread.append(f"column {number} has labels")
+    return [sentence._replace(unread=tuple(unread))]
+
+
+def standard_tags(cells: Sequence[str], kind: str, name: str) -> list[str]:
+    """Tags with letter and type. kind: of their column. name: the type of bare tags."""
+    tags: list[str] = []
+    is_open = ""
+    for text in cells:
+        brackets = BRACKETS.fullmatch(text)
+        if kind == "types" and text != "O" and not is_entity_tag(text):
+            text = f"I-{text}"
+        elif kind == "bare" and text != "O" and BARE_TAG.fullmatch(text):
+            text = f"{text}-{name}"
+        elif kind in ("brackets", "nothing") and brackets:
+            letter = "B" if brackets["name"] else "I"
+            is_open = brackets["name"] or is_open
+            text = f"{letter}-{is_open}" if is_open else "O"
+            if brackets["end"]:
+                is_open = ""
+        tags.append(text)
+    return tags
 
 
 def labelled(

@@ -15,25 +15,49 @@ whose head lies outside of it. With `cut`, one that its words spell ("don't": "d
 words instead, without a space between. Empty nodes ("8.1") are dropped and counted.
 
 Column 10 may have SpaceAfter=No, other white space (SpacesAfter=\\s\\n, SpacesBefore, as UDPipe writes
-it), which becomes a word of white space, and tags of entities and chunks (NER=B-PER, Chunk=B-NP).
+it), which becomes a word of white space, and tags of entities and chunks (NER=B-PER, name=B-PER, B-PER;
+Chunk=B-NP).
+
+Its relatives are read by their own columns: CoNLL-X, 2008, 2009, CoreNLP's, and CoNLL-U Plus by its
+`# global.columns`. A tree, a part of speech or a feature of another form is dropped; the sentence stays.
 
 Source: https://universaldependencies.org/format.html
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from spacy.parts_of_speech import IDS as POS
 
 from ..files import Line, blocks_of, read_lines
-from ..sentences import Items, LabelledSpan, Sentence, Unreadable, read_each
+from ..sentences import Items, LabelledSpan, Problem, Sentence, Unreadable, read_each
 from ..settings import Format, Settings
 from .columns import is_entity_tag, spans_of
 
 NO_SPACE = {"SpaceAfter": "No"}
+NAME_KEYS = ("ner", "name", "tag", "entity", "ne")  # of entities in column 10
+
+# columns, from 0, of: id, form, lemma, part of speech (or other tags), tag, features, head, relation,
+# enhanced relations, others, entity; -1 = there is none
+LAYOUTS = {
+    "CoNLL-U": (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1),
+    "CoNLL-X": (0, 1, 2, 3, 4, 5, 6, 7, -1, -1, -1),
+    "CoNLL-2008": (0, 5, 6, 7, 3, -1, 8, 9, -1, -1, -1),
+    "CoNLL-2009": (0, 1, 2, 5, 4, 6, 8, 10, -1, -1, -1),
+    "columns of CoreNLP": (0, 1, 2, -1, 3, -1, 5, 6, -1, -1, 4),
+}
+
+
+class Layout(NamedTuple):
+    """The columns of a file, as in `LAYOUTS`. width (int): of its rows; 0 = at least so many."""
+
+    name: str
+    columns: Sequence[int]
+    width: int = 0
 
 
 class _Word(NamedTuple):
@@ -58,8 +82,53 @@ class _Token(NamedTuple):
 
 
 def conllu_format() -> Format:
-    """Registered as `spacy_hoseq.conllu_format.v1`: the format of Universal Dependencies."""
-    return Format(read_conllu, (".conllu",), "CoNLL-U")
+    """Registered as `spacy_hoseq.conllu_format.v1`: Universal Dependencies and its relatives."""
+    return Format(read_conllu, (".conllu", ".conllup", ".conllx"), "CoNLL-U", _layout_name)
+
+
+def _layout_name(path: Path, settings: Settings) -> str:
+    layout = layout_of(islice(read_lines(path, settings.encodings), 200))
+    return layout.name if layout else "of another form"
+
+
+def layout_of(lines: Iterable[Line | Problem]) -> Layout | None:
+    """The columns of a file with an id and a head in each row, by its first lines; None if it is
+    none."""
+    rows: list[list[str]] = []
+    for line in lines:
+        text = "" if isinstance(line, Problem) else line.text
+        named = re.match(r"# *global\.columns *= *(.+)", text)
+        if named:
+            return _named_columns(named[1].upper().split())
+        if re.match(r"\d+[ \t]", text):
+            rows.append(_fields(text))
+    if not rows or rows[0][0] not in ("0", "1"):
+        return None
+    width = min(map(len, rows))
+
+    def has(column: int, form: str) -> bool:
+        return sum(re.fullmatch(form, row[column]) is not None for row in rows) >= 0.9 * len(rows)
+
+    name = ""
+    if width > 10 and has(8, r"\d+"):
+        name = "CoNLL-2009" if has(9, r"\d+|_") and width > 11 else "CoNLL-2008"
+    elif width >= 10 and (has(3, "|".join(filter(None, POS)) + "|_") or has(6, "_")):
+        name = "CoNLL-U"
+    elif width >= 8 and has(6, r"\d+"):
+        name = "CoNLL-X"
+    elif width == 7 and has(5, r"\d+") and not has(6, r"\d+"):
+        name = "columns of CoreNLP"
+    if not name:
+        return None
+    return Layout(name, LAYOUTS[name], width if width == 10 else 0)
+
+
+def _named_columns(names: list[str]) -> Layout:
+    """The columns of CoNLL-U Plus."""
+    known = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC".split()
+    columns = [names.index(name) if name in names else -1 for name in known]
+    entity = next((i for i, name in enumerate(names) if re.search("NER|^NE$|BIO|IOB", name)), -1)
+    return Layout("CoNLL-U Plus", (*columns, entity))
 
 
 def read_conllu(path: Path, settings: Settings) -> Items:
@@ -69,14 +138,22 @@ def read_conllu(path: Path, settings: Settings) -> Items:
     heads (None if they are no tree), deps, spaces and multiword. An empty column ("_") is "".
     settings.cut (bool): of a multi-word token that its words spell, take them.
     """
+    layout = layout_of(islice(read_lines(path, settings.encodings), 200))
+    layout = layout or Layout("CoNLL-U", LAYOUTS["CoNLL-U"], 10)
     lines = read_lines(path, settings.encodings)
     blocks = blocks_of(lines, lambda text, begins: text.startswith("#"))
-    yield from read_each(path, blocks, partial(_sentence, cut=settings.cut))
+    yield from read_each(path, blocks, partial(_sentence, cut=settings.cut, layout=layout))
 
 
-def _sentence(lines: Sequence[Line], cut: bool) -> list[Sentence]:
+def _fields(text: str) -> list[str]:
+    if "\t" not in text:
+        return text.split()
+    return [field.strip(" ") or field for field in text.split("\t")]
+
+
+def _sentence(lines: Sequence[Line], cut: bool, layout: Layout) -> list[Sentence]:
     """The sentence of a block. RAISES Unreadable."""
-    syntactic, ranges, n_empty = _words(lines)
+    syntactic, ranges, n_empty, n_dropped = _words(lines, layout)
     # from here on, tokens that their words spell are these words
     if cut:
         ranges = [token for token in ranges if not _is_spelled(syntactic, token)]
@@ -89,6 +166,8 @@ def _sentence(lines: Sequence[Line], cut: bool) -> list[Sentence]:
     multiword: list[tuple[str, list[list[str]]]] = []
     for first, end, word in ranges:
         multiword.append((word.form, [list(part[:5]) for part in syntactic[first:end]]))
+    spaces = [misc.get("SpaceAfter") != "No" for misc in miscs]
+    span_tags = _tags(merged)
     sentence = Sentence(
         forms,
         tags=tags,
@@ -98,80 +177,107 @@ def _sentence(lines: Sequence[Line], cut: bool) -> list[Sentence]:
         lemmas=lemmas,
         heads=_heads(tokens, places, len(words)),
         deps=deps,
-        spaces=[misc.get("SpaceAfter") != "No" for misc in miscs],
-        entities=_spans(merged, places, "NER"),
-        chunks=_spans(merged, places, "Chunk"),
+        spaces=spaces if layout.columns[9] >= 0 else None,
+        entities=_spans(span_tags, places, NAME_KEYS),
+        chunks=_spans(span_tags, places, ("chunk",)),
         multiword=multiword,
+        n_dropped=n_dropped,
+        unread=_unread(span_tags),
     )
     return [sentence]
 
 
-def _words(lines: Sequence[Line]) -> tuple[list[_Word], list[_Token], int]:
-    """The syntactic words, the multi-word tokens, and the number of empty nodes. RAISES
-    Unreadable."""
+def _words(lines: Sequence[Line], layout: Layout) -> tuple[list[_Word], list[_Token], int, int]:
+    """The syntactic words, the multi-word tokens, and the numbers of empty nodes and of annotations
+    that are dropped. RAISES Unreadable."""
     words: list[_Word] = []
     ranges: list[_Token] = []
     n_empty = 0
+    n_dropped = 0
     for number, text in lines:
-        fields = [field.strip(" ") or field for field in text.split("\t")]
+        row = _fields(text)
+        if len(row) != layout.width if layout.width else len(row) <= max(layout.columns):
+            width = layout.width or f"at least {max(layout.columns) + 1}"
+            expected = f"{width} columns separated by tabs, got {len(row)}"
+            raise Unreadable(number, f'"{text[:100]}"', expected)
+        fields = [row[column] if column >= 0 else "_" for column in layout.columns]
+        if layout.columns[0] < 0:
+            fields[0] = str(len(words) + 1)
         expected = _expected(fields, len(words), ranges[-1].end if ranges else 0)
         if expected:
             raise Unreadable(number, f'"{text[:100]}"', expected)
-        misc = dict(part.split("=", 1) for part in fields[9].split("|") if "=" in part)
-        # ids: 8.1 is an empty node, 1-2 a multi-word token
+        misc = _misc(fields[9], fields[10])
+        # ids: 8.1 is an empty node, 1-2 a multi-word token, 1-1 says nothing
         if "." in fields[0]:
             n_empty += 1
         elif "-" in fields[0]:
             first, last = map(int, fields[0].split("-"))
-            ranges.append(_Token(first - 1, last, _Word(fields[1], misc=misc)))
+            if first < last:
+                ranges.append(_Token(first - 1, last, _Word(fields[1], misc=misc)))
         else:
-            words.append(_word(fields, misc))
+            word, n_odd = _word(fields, misc)
+            if not layout.name.startswith("CoNLL-U"):
+                word = word._replace(pos="")  # they have other tags
+                n_odd = 0
+            words.append(word)
+            n_dropped += n_odd
     if ranges and ranges[-1].end > len(words):
         first, end, word = ranges[-1]
         actual = f'"{word.form}" of the words {first + 1}-{end}'
         raise Unreadable(lines[-1].number, actual, f"{end} words, got {len(words)}")
-    for word in words:
+    for i, word in enumerate(words):
         if word.head is not None and word.head > len(words):
-            actual = f'the head {word.head} of "{word.form}"'
-            raise Unreadable(lines[-1].number, actual, f"0 to {len(words)}")
-    return words, ranges, n_empty
+            words[i] = word._replace(head=None)
+    return words, ranges, n_empty, n_dropped
+
+
+def _misc(text: str, entity: str) -> dict[str, str]:
+    """What column 10 says by its key; tags of entities without one, and those of a column of their
+    own, by "NER"."""
+    misc: dict[str, str] = {}
+    for part in (*text.split("|"), *([entity] if entity != "_" else [])):
+        key, equals, value = part.partition("=")
+        if equals:
+            misc[key] = value
+        elif is_entity_tag(part):
+            misc["NER"] = part
+    # CoreNLP has types alone
+    if entity != "_":
+        misc["NER"] = entity if is_entity_tag(entity) else f"I-{entity}"
+    return misc
 
 
 def _expected(fields: list[str], n_words: int, end: int) -> str:
-    """What the first wrong column should have; "" = all are good. n_words: words before. end: of
-    the multi-word tokens before."""
-    if len(fields) != 10:
-        return f"10 columns separated by tabs, got {len(fields)}"
-    place, form, _, pos, _, features, head = fields[:7]
+    """What the id or the form should be; "" = they are good. n_words: words before. end: of the
+    multi-word tokens before."""
+    place, form = fields[:2]
     if re.fullmatch(r"[0-9]+\.[1-9][0-9]*", place):
         return ""
     if not form:
         return "a form in column 2"
     bounds = re.fullmatch(r"([1-9][0-9]*)-([1-9][0-9]*)", place)
     if bounds:
-        if end <= n_words == int(bounds[1]) - 1 < int(bounds[2]) - 1:
+        if end <= n_words == int(bounds[1]) - 1 < int(bounds[2]):
             return ""
         return f"a range that begins with {n_words + 1}"
-    if place != str(n_words + 1):
-        return f"the id {n_words + 1}"
-    if _content(pos) not in POS:
-        return "a universal part of speech in column 4"
-    if not re.fullmatch(r"_?|[^=|]*=[^=|]*(\|[^=|]*=[^=|]*)*", features):
-        return "features in column 6, such as Case=Nom|Number=Sing"
-    names = [feature.partition("=")[0] for feature in features.split("|")]
-    if len(set(names)) < len(names):
-        return "each feature once in column 6, such as Case=Acc,Nom"
-    if head != "_" and not head.isdecimal():
-        return "the number of the head in column 7"
-    return ""
+    return "" if place == str(n_words + 1) else f"the id {n_words + 1}"
 
 
-def _word(fields: list[str], misc: dict[str, str]) -> _Word:
+def _word(fields: list[str], misc: dict[str, str]) -> tuple[_Word, int]:
+    """A word, and the number of its annotations that have no known form and are dropped."""
     lemma, pos, tag, features = map(_content, fields[2:6])
     if fields[1] == fields[2] == "_":
         lemma = "_"  # of the underscore itself
-    head = None if fields[6] == "_" else int(fields[6])
-    return _Word(fields[1], tag or pos, pos, features, lemma, head, _content(fields[7]), misc)
+    parts = features.split("|") if features else []
+    known = [part for part in parts if re.fullmatch("[^=]+=[^=]+", part)]
+    n_odd = len(parts) - len(known) + (pos not in POS)
+    features = "|".join(known)
+    if len({part.partition("=")[0] for part in known}) < len(known):
+        features = united(known)
+    head = int(fields[6]) if fields[6].isdecimal() else None
+    universal = pos if pos in POS else ""
+    relation = _content(fields[7])
+    return _Word(fields[1], tag or pos, universal, features, lemma, head, relation, misc), n_odd
 
 
 def _content(field: str) -> str:
@@ -280,16 +386,36 @@ def _is_tree(heads: list[int]) -> bool:
     return len(set(heads)) == 1
 
 
-def _spans(words: Sequence[_Word], places: list[int], key: str) -> list[LabelledSpan] | None:
-    """The entities or chunks in column 10; None if no word has any."""
-    tags = [word.misc.get(key, "O") for word in words]
-    # another tool may have other values under this key
-    if not any(key in word.misc for word in words) or not all(map(is_entity_tag, tags)):
-        return None
-    spans: list[LabelledSpan] = []
-    for first, end, name in spans_of(tags)[0]:
-        spans.append(LabelledSpan(places[first], places[end - 1] + 1, name))
-    return spans
+def _spans(
+    found: Mapping[str, list[str]], places: list[int], keys: Sequence[str]
+) -> list[LabelledSpan] | None:
+    """The spans of the tags under the first of these keys; None if there are none."""
+    for key, tags in found.items():
+        if key.lower() in keys:
+            spans: list[LabelledSpan] = []
+            for first, end, name in spans_of(tags)[0]:
+                spans.append(LabelledSpan(places[first], places[end - 1] + 1, name))
+            return spans
+    return None
+
+
+def _tags(words: Sequence[_Word]) -> dict[str, list[str]]:
+    """The tags of words in column 10 by their keys. Other tools have other values there."""
+    found: dict[str, list[str]] = {}
+    for key in dict.fromkeys(chain.from_iterable(word.misc for word in words)):
+        tags = [word.misc.get(key, "O") for word in words]
+        if all(map(is_entity_tag, tags)):
+            found[key] = tags
+    return found
+
+
+def _unread(found: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """Keys of tags that are not read."""
+    unread: list[str] = []
+    for key, tags in found.items():
+        if key.lower() not in (*NAME_KEYS, "chunk") and set(tags) != {"O"}:
+            unread.append(f"{key}= in column 10 has labels")
+    return tuple(unread)
 
 
 def united(features: Sequence[str]) -> str:

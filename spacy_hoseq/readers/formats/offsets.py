@@ -6,25 +6,41 @@
     {"data": {"text": ...}, "annotations": [{"result": [{"value": {...}}]}]}         Label Studio
     ["Ann sleeps.", {"entities": [[0, 3, "PER"]]}]                                   spaCy
 
-One object a line, or all in one list. brat: a text in NAME.txt, `T1<tab>PER 0 3<tab>Ann` in NAME.ann.
-Words are those of spaCy's tokenizer of the language. A span that does not begin and end with words is
-a Problem, and the entities of its words are not known; nothing is moved.
+One object a line, or all in one list; or a table with a column of texts and one of spans. Keys may have
+other names (`SPAN_FIELDS`); `end` may be that of the last character if the span has its text. brat: a text in
+NAME.txt, `T1<tab>PER 0 3<tab>Ann` in NAME.ann. Words are those of spaCy's tokenizer of the language.
+White space at the edges of a span is no part of it. A span that does not begin and end with words is a
+Problem, and the entities of its words are not known, unless `align` moves it. What nobody has answered
+(skipped, rejected, not annotated) has no annotation.
 """
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import spacy
 from spacy.language import Language
+from spacy.tokens import Doc
 
 from ..files import read_lines
-from ..rows import Entry, read_values
+from ..rows import Entry, literal, read_values
 from ..sentences import Items, LabelledSpan, Problem, Sentence
 from ..settings import Format, Settings
 
 Offsets = tuple[int, int, str]
+TEXT_KEYS = ("text", "data", "document", "content", "sentence")
+SPAN_KEYS = ("spans", "entities", "labels", "label", "annotations", "annotation", "ner", "tokens")
+# names of the fields of a span, without "_"
+SPAN_FIELDS = {
+    "start": re.compile("(start|begin|beginning|from)(offset|char|index|idx|position|pos)?|offset"),
+    "end": re.compile("(end|stop|to)(offset|char|index|idx|position|pos)?"),
+    "length": re.compile("length"),
+    "label": re.compile("labels?|type|tag|class|category|entity(label|type|group)?"),
+    "text": re.compile("text|value|word|mention"),
+}
 
 
 def offsets_format() -> Format:
@@ -42,54 +58,61 @@ def read_offsets(path: Path, settings: Settings) -> Items:
     read."""
 
     def read(entry: Entry) -> Items:
-        value = entry.value
-        # answers of Prodigy
-        if not isinstance(value, dict) or value.get("answer") not in ("reject", "ignore"):
-            yield from sentence_of(*text_and_spans(value), settings, path, entry.number)
+        return sentence_of(*text_and_spans(entry.value), settings, path, entry.number)
 
     expected = 'an object with "text" and spans: {"start": 0, "end": 3, "label": "PER"}'
     return read_values(path, settings.encodings, read, expected)
 
 
-def text_and_spans(value: Any) -> tuple[str, list[Offsets]]:
-    """The text and the spans of a value. RAISES LookupError, TypeError, ValueError, AttributeError:
-    it has no known form."""
+def text_and_spans(value: Any) -> tuple[str, list[Offsets] | None]:
+    """The text and the spans of a value; None = nobody has answered. RAISES LookupError, TypeError,
+    ValueError, AttributeError: it has no known form."""
     # spaCy: [text, {"entities": ...}]
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         value = {"text": value[0], **value[1]}
-    if not isinstance(value, dict):
-        raise TypeError(value)
-    if "annotations" in value and "data" in value:
-        return _label_studio_task(value)
-    keys = ("spans", "entities", "labels", "label")
-    # the first key that has a list: Prodigy also has "tokens", doccano "relations"
-    key = [key for key in keys if isinstance(value.get(key), list)][0]
-    if not isinstance(value["text"], str):
-        raise TypeError(value)
-    return value["text"], [_offsets(span) for span in value[key]]
+    row = {key.strip().lower(): literal(cell) for key, cell in value.items()}
+    for key in ("annotations", "data"):
+        # spaCy's "annotations" may have "entities"
+        if isinstance(row.get(key), dict) and "annotations" not in row[key]:
+            row = {**row.pop(key), **row}
+    text = [row[key] for key in (*TEXT_KEYS, *row) if isinstance(row.get(key), str)][0]
+    # answers of Prodigy; tasks of Label Studio have a list of annotations with a result each
+    if row.get("answer") in ("reject", "ignore"):
+        return text, None
+    answers = row.get("annotations", row.get("completions"))
+    if isinstance(answers, list) and all(isinstance(a, dict) and "result" in a for a in answers):
+        results = [a["result"] for a in answers if not a.get("was_cancelled")]
+        if not results:
+            return text, None
+        values = [result.get("value", {}) for result in results[0]]
+        return text, [_offsets(value, text) for value in values if "start" in value]
+    is_given = False
+    for key in (*SPAN_KEYS, *row):
+        spans = row.get(key)
+        is_given |= key in SPAN_KEYS and bool(spans)
+        if isinstance(spans, list | tuple):
+            with suppress(AttributeError, LookupError, TypeError, ValueError):
+                return text, [_offsets(span, text) for span in spans]
+    if is_given:
+        raise ValueError(value)
+    return text, None
 
 
-def _label_studio_task(task: dict[str, Any]) -> tuple[str, list[Offsets]]:
-    """The text of a task, and the spans of its first annotation that was not cancelled. RAISES as
-    `text_and_spans`."""
-    texts = {key: text for key, text in task["data"].items() if isinstance(text, str)}
-    text = texts.get("text", [*texts.values()][0])
-    for annotation in task["annotations"]:
-        if not annotation.get("was_cancelled"):
-            values = [result.get("value", {}) for result in annotation["result"]]
-            return text, [_offsets(value) for value in values if "start" in value]
-    return text, []
-
-
-def _offsets(span: Any) -> Offsets:
-    """Start, end and label of [start, end, label] or of an object. RAISES KeyError, TypeError,
+def _offsets(span: Any, text: str) -> Offsets:
+    """Start, end and label of [start, end, label] or of an object. RAISES LookupError, TypeError,
     ValueError."""
-    if isinstance(span, dict):
-        start = span.get("start", span.get("start_offset"))
-        end = span.get("end", span.get("end_offset"))
-        label = span.get("label", span.get("labels"))
-    else:
-        start, end, label = span[:3]
+    if isinstance(span, list | tuple):
+        start, end = [part for part in span if type(part) is int][:2]
+        names = [part for part in span if isinstance(part, str) and part != text[start:end]]
+        span = {"start": start, "end": end, "label": names[0]}
+    fields: dict[str, Any] = {}
+    for key, value in {**span, **(span.get("points") or [{}])[0]}.items():
+        for name, form in SPAN_FIELDS.items():
+            if form.fullmatch(key.replace("_", "").lower()):
+                fields.setdefault(name, value)
+    start = fields["start"]
+    end = fields["end"] if "end" in fields else start + fields["length"]
+    label = fields["label"]
     if isinstance(label, list):
         label = label[0]
     # True is an int, too
@@ -97,38 +120,67 @@ def _offsets(span: Any) -> Offsets:
         raise TypeError(span)
     if not isinstance(label, str) or not label:
         raise ValueError(span)
+    words = fields.get("text")
+    if words and text[start:end] != words:
+        wide = text.encode("utf-16-le")  # characters as JavaScript counts them
+        if text[start : end + 1] == words:
+            end += 1
+        elif wide[2 * start : 2 * end] == words.encode("utf-16-le"):
+            start, end = (len(wide[: 2 * at].decode("utf-16-le")) for at in (start, end))
     return start, end, label
 
 
 def sentence_of(
-    text: str, spans: Sequence[Offsets], settings: Settings, path: Path, line: int
+    text: str, spans: Sequence[Offsets] | None, settings: Settings, path: Path, line: int
 ) -> Items:
     """The words of a text with its spans. A span that cannot be kept is a Problem."""
     doc = _blank(settings.lang or "xx").tokenizer(text)
     good: list[LabelledSpan] = []
     unknown: set[int] = set()  # words in spans that do not begin and end with words
     known: set[int] = set()
+    if spans is None and settings.unanswered == "leave-out":
+        return
     # longer ones first, so that the outer of nested spans stays
-    for start, end, label in sorted(spans, key=lambda span: (span[0], -span[1])):
-        span = doc.char_span(start, end, label) if 0 <= start < end <= len(text) else None
+    for start, end, label in sorted(spans or (), key=lambda span: (span[0], -span[1])):
         actual = f'{label} "{text[max(start, 0) : max(end, 0)]}" ({start}-{end})'
-        if span is None:
+        span = None
+        if 0 <= start < end <= len(text):
+            # white space at the edges is no part of a name
+            start = end - len(text[start:end].lstrip())
+            end = start + len(text[start:end].rstrip())
+            span = doc.char_span(start, end, label, alignment_mode=settings.align)
+        if span is None or not text[start:end].strip():
             words = [token for token in doc if token.idx < end and start < token.idx + len(token)]
             unknown.update(token.i for token in words)
             example = " ".join(token.text for token in words)[:60]
-            yield Problem(path, line, actual, f'the borders of words, such as "{example}"')
+            expected = f'the borders of words, such as "{example}" (--align expand moves it)'
+            yield Problem(path, line, actual, expected, is_partial=True)
         elif good and span.start < good[-1].end and not settings.spans_key:
-            yield Problem(path, line, actual, "no overlap (--spans-key SPANS keeps both)")
+            expected = "no overlap (--spans-key SPANS keeps both)"
+            yield Problem(path, line, actual, expected, is_partial=True)
         else:
             good.append(LabelledSpan(span.start, span.end, label))
             known.update(range(span.start, span.end))
+    is_open = spans is None and settings.unanswered == "missing"
     yield Sentence(
         [token.text for token in doc],
-        entities=good,
+        entities=None if is_open else good,
         spaces=[token.whitespace_ != "" for token in doc],
         unknown=[LabelledSpan(i, i + 1, "") for i in sorted(unknown - known)],
         is_text=True,
+        starts=_starts(doc, good),
     )
+
+
+def _starts(doc: Doc, spans: Sequence[LabelledSpan]) -> list[int]:
+    """The words at which lines begin, if nearly all lines are sentences; [] = they are not."""
+    lines = [line for line in doc.text.splitlines() if line.strip()]
+    ended = [line for line in lines if re.search(r"[.!?。！？…][\"'”’»)\]]*\s*$", line)]
+    if len(lines) < 2 or len(ended) < 0.9 * len(lines):
+        return []
+    starts = [token.i + 1 for token in doc[:-1] if "\n" in token.text]
+    inside = {i for first, end, _ in spans for i in range(first + 1, end)}
+    return [] if inside.intersection(starts) else [0, *starts]
 
 
 @lru_cache
@@ -152,11 +204,16 @@ def read_brat(path: Path, settings: Settings) -> Items:
             yield line
         elif line.text.startswith("T"):
             try:
-                label, start, end = line.text.split("\t")[1].split(" ")
-                spans.append((int(start), int(end), label))
+                label, bounds = line.text.split("\t")[1].split(" ", 1)
+                # a name that goes over a line break: 0 3;4 8
+                numbers = [int(number) for number in re.split("[ ;]", bounds)]
+                gaps = [text[a:b] for a, b in zip(numbers[1:-1:2], numbers[2::2], strict=True)]
+                if "".join(gaps).strip():
+                    raise ValueError(gaps)
+                spans.append((numbers[0], numbers[-1], label))
             except (IndexError, ValueError):
                 expected = "T1, a tab, LABEL START END, a tab and the words"
-                yield Problem(path, line.number, f'"{line.text}"', expected)
+                yield Problem(path, line.number, f'"{line.text}"', expected, is_partial=True)
     yield from sentence_of(text, spans, settings, path, 1)
 
 

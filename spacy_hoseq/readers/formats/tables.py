@@ -8,13 +8,17 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from ..files import UNREADABLE, encoding_of, open_bytes, read_lines
-from ..rows import Entry, table_rows
+from ..rows import Entry, literal, table_rows
 from ..sentences import Items, Problem, read_each
 from ..settings import Columns, Format, Settings
 from .columns import Row, sentence_of
+from .offsets import SPAN_KEYS, TEXT_KEYS, text_and_spans
+from .offsets import sentence_of as sentence_of_text
+from .tokens import ENTITY_KEYS, WORD_KEYS, tokens_of
 
 HEADER_NAMES = {
     "sentence": re.compile(r"sent(ence)?[ _#]*(id|no|number|idx|index)?[ _#]*|sentence.*", re.I),
@@ -54,6 +58,20 @@ def header_of(line: str) -> dict[str, int]:
     return places if "word" in places and len(places) > 1 else {}
 
 
+def _is_of_texts(header: str) -> bool:
+    """True if columns are called as fields of JSON with a text and its labels are."""
+    names = {
+        name.strip().lower()
+        for name in next(csv.reader([header], delimiter=_delimiter_of(header)), [])
+    }
+    return len(names & {*TEXT_KEYS, *WORD_KEYS}) > 0 and len(names & {*SPAN_KEYS, *ENTITY_KEYS}) > 0
+
+
+def is_header(line: str) -> bool:
+    """True if the line names the columns of a table that can be read."""
+    return header_of(line) != {} or _is_of_texts(line)
+
+
 def _delimiter_of(header: str) -> str:
     return max(",;\t", key=header.count)
 
@@ -71,15 +89,52 @@ def read_table(path: Path, settings: Settings) -> Items:
     for kind, number in settings.columns._asdict().items():
         numbers[kind] = number or places.get(kind, -1) + 1
     columns = Columns(**numbers)
+    rows = _rows(path, encoding, settings.separator or _delimiter_of(header))
+    next(rows, None)  # the header
+    row = next(rows, None)
+    if isinstance(row, Entry) and not any(settings.columns):
+        # a list of words is no word
+        cell = literal("".join(row.value[: columns.word or 1][-1:]))
+        if isinstance(cell, list) or (not columns.word and _is_of_texts(header)):
+            yield from _read_texts(path, encoding, settings, header)
+            return
     if not columns.word:
         yield Problem(path, 1, f'"{header.strip()}"', "a header with the columns word, tag, ner")
         return
-    delimiter = settings.separator or _delimiter_of(header)
     ids = [places[kind] for kind in ("sentence", "text") if kind in places]
-    rows = _rows(path, encoding, delimiter)
-    next(rows, None)  # the header
+    rows = chain(filter(None, [row]), rows)
     read = partial(sentence_of, columns=columns, untagged=True)
     yield from read_each(path, _groups(rows, ids), read)
+
+
+def _read_texts(path: Path, encoding: str, settings: Settings, header: str) -> Items:
+    """The texts of a table with a text a row."""
+    delimiter = settings.separator or _delimiter_of(header)
+    names: list[str] = []
+    for row in _rows(path, encoding, delimiter):
+        if isinstance(row, Problem):
+            yield row
+        elif not names:
+            names = [name.strip() for name in row.value]
+        elif any(row.value):
+            try:
+                value = dict(zip(names, row.value, strict=True))
+                yield from _sentences_of_text(value, settings, path, row.number)
+            except (AttributeError, LookupError, TypeError, ValueError):
+                expected = "a text, and its spans or a tag for each word"
+                yield Problem(path, row.number, ", ".join(row.value)[:100], expected)
+
+
+def _sentences_of_text(value: dict[str, str], settings: Settings, path: Path, number: int) -> Items:
+    """A text with tags, or else with spans. RAISES as `tokens_of` and `text_and_spans`."""
+    try:
+        sentence = tokens_of(value, {})
+    except (AttributeError, LookupError, TypeError, ValueError):
+        sentence = None
+    if sentence is not None:
+        yield sentence
+    else:
+        yield from sentence_of_text(*text_and_spans(value), settings, path, number)
 
 
 def _rows(path: Path, encoding: str, delimiter: str) -> Iterator[Entry | Problem]:

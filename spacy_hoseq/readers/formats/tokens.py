@@ -3,7 +3,8 @@ Parquet.
 
     {"tokens": ["Ann", "sleeps"], "ner_tags": ["B-PER", "O"]}
 
-Tags may be numbers: their names stand in Parquet files of `datasets`, or in the settings.
+Both may be strings: "Ann sleeps", "B-PER O", as in tables. Tags may be numbers: their names stand in
+Parquet files of `datasets`, or in the settings.
 """
 
 from collections.abc import Sequence
@@ -14,12 +15,25 @@ from typing import Any
 import srsly
 
 from ...errors import Errors
-from ..rows import Entry, read_values
+from ..rows import Entry, literal, read_values
 from ..sentences import Items, Sentence
 from ..settings import Format, Settings
-from .columns import is_entity_tag, labelled
+from .columns import BARE_TAG, is_entity_tag, labelled, standard_tags
 
-WORD_KEYS = ("tokens", "words")
+WORD_KEYS = ("tokens", "words", "word", "token", "text", "sentence", "tokenized_text")
+TAG_KEYS = ("pos_tags", "pos", "upos", "xpos")
+CHUNK_KEYS = ("chunk_tags", "chunks")
+ENTITY_KEYS = (
+    "ner_tags",
+    "ner",
+    "tags",
+    "labels",
+    "tag",
+    "label",
+    "word_labels",
+    "bio",
+    "entities",
+)
 
 
 def tokens_format() -> Format:
@@ -33,57 +47,65 @@ def read_tokens(path: Path, settings: Settings) -> Items:
     names = _names(path)
 
     def read(entry: Entry) -> list[Sentence]:
-        row = entry.value
-        words = row.get(_key(row, WORD_KEYS))
-        tags = _column(row, _key(row, ("pos_tags", "pos", "upos", "xpos")), names)
-        chunk_tags = _column(row, _key(row, ("chunk_tags", "chunks")), names)
-        entity_key = _key(row, ("ner_tags", "ner", "tags", "labels"))
-        # names in the file come first
-        if settings.labels and entity_key not in names:
-            names[entity_key] = settings.labels
-        entity_tags = _column(row, entity_key, names)
-        if entity_tags is None and entity_key:
-            seen = f'"{entity_key}" has numbers, and no names for them'
+        sentence = tokens_of(entry.value, names)
+        if sentence is None:
+            seen = "tags are numbers, and there are no names for them"
             do = "Give the names in order: --labels O,B-PER"
             raise ValueError(Errors.HS085.format(path=path, seen=seen, do=do))
-        columns = [column for column in (tags, chunk_tags, entity_tags) if column is not None]
-        if not words or not columns:
-            raise TypeError(row)
-        if any(len(column) != len(words) for column in columns):
-            raise ValueError(row)
-        if not all(isinstance(cell, str) and cell for cell in chain(words, *columns)):
-            raise TypeError(row)
-        if not all(map(is_entity_tag, chain(chunk_tags or (), entity_tags or ()))):
-            raise ValueError(row)
-        return [labelled(words, tags, chunk_tags, entity_tags)]
+        return [sentence]
 
+    if settings.labels:
+        for key in ENTITY_KEYS:
+            names.setdefault(key, settings.labels)  # names in the file come first
     expected = (
         'an object with "tokens" and as many "ner_tags" (B-, I-, O), "pos_tags" or "chunk_tags"'
     )
     return read_values(path, settings.encodings, read, expected)
 
 
-def has_tokens(value: Any) -> bool:
-    """True if it is a row of this format."""
-    return isinstance(value, dict) and _key(value, WORD_KEYS) != ""
-
-
-def _key(row: dict[str, Any], keys: Sequence[str]) -> str:
-    """The first key with a list; "" = none."""
-    return next((key for key in keys if isinstance(row.get(key), list)), "")
-
-
-def _column(row: dict[str, Any], key: str, names: dict[str, Sequence[str]]) -> list[Any] | None:
-    """The tags under a key. Numbers become names; None if there are no names. RAISES IndexError: a
-    number has no name."""
-    tags = row.get(key)
-    if not key or not any(isinstance(tag, int) for tag in tags or ()):
-        return tags
-    # without names, numbers are ignored, except for those of entities
-    labels = names.get(key)
-    if not labels:
+def tokens_of(value: Any, names: dict[str, Sequence[str]]) -> Sentence | None:
+    """The sentence of a row; None: its tags are numbers, and `names` has none for them. RAISES
+    AttributeError, LookupError, TypeError, ValueError: it has another form."""
+    row: dict[str, list[Any]] = {}
+    for key, cell in value.items():
+        items = literal(cell)
+        if isinstance(items, str):
+            items = items.split()
+        if isinstance(items, list | tuple):
+            row[key.strip().lower()] = list(items)
+    words = row[[key for key in WORD_KEYS if row.get(key)][0]]
+    columns: list[list[str] | None] = []
+    is_nameless = False
+    for keys in (TAG_KEYS, CHUNK_KEYS, ENTITY_KEYS):
+        column = None
+        for key in keys:
+            # a text may have other lists beside it
+            if column is None and len(row.get(key, ())) == len(words) and row[key] is not words:
+                column = _named(row[key], names.get(key, ()))
+                is_nameless |= column is None and keys is ENTITY_KEYS
+        columns.append(column)
+    tags, chunk_tags, entity_tags = columns
+    if is_nameless and entity_tags is None:
         return None
-    return [labels[tag] if tag >= 0 else None for tag in tags or ()]
+    if columns == [None] * 3:
+        raise ValueError(value)
+    if not all(isinstance(cell, str) and cell for cell in chain(words, *filter(None, columns))):
+        raise TypeError(value)
+    if entity_tags and all(map(BARE_TAG.fullmatch, entity_tags)):
+        entity_tags = standard_tags(entity_tags, "bare", "ENTITY")
+    if not all(map(is_entity_tag, chain(chunk_tags or (), entity_tags or ()))):
+        raise ValueError(value)
+    return labelled(words, tags, chunk_tags, entity_tags)
+
+
+def _named(tags: list[Any], names: Sequence[str]) -> list[Any] | None:
+    """Tags, or the names of numbered ones; None = they have none. RAISES IndexError: a number has
+    no name."""
+    if not any(isinstance(tag, int) for tag in tags):
+        return tags
+    if not names:
+        return None
+    return [names[tag] if tag >= 0 else None for tag in tags]
 
 
 def _names(path: Path) -> dict[str, Sequence[str]]:

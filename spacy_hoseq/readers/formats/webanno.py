@@ -9,13 +9,13 @@
     1-3   8-14   sleeps  _     _
 
 Read are tags and lemmas, and entities: the layer `NamedEntity`, or else the first layer of spans of
-one's own. Parts of tokens (1-1.1) are Problems.
+one's own. Annotations of parts of tokens (1-1.1), those without a label, and entities on others (without
+`spans_key`) are dropped and counted. Links between spans (slots) are no labels.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 from ..files import Line, blocks_of, read_lines
@@ -33,16 +33,21 @@ def webanno_format() -> Format:
 def read_webanno(path: Path, settings: Settings) -> Items:
     """A Sentence for each block of rows, or a Problem for its first row that cannot be read."""
     lines = list(read_lines(path, settings.encodings))
-    layers, width = _layers(lines)
+    layers, width, bare = _layers(lines)
     blocks = blocks_of(lines, lambda text, begins: text.startswith("#"))
-    yield from read_each(path, blocks, partial(_sentence, layers=layers, width=width))
+    read = partial(
+        _sentence, layers=layers, width=width, bare=bare, overlap=settings.spans_key != ""
+    )
+    yield from read_each(path, blocks, read)
 
 
-def _layers(lines: Iterable[Line | Problem]) -> tuple[dict[str, int], int]:
-    """The columns of the layers of spans, from 0, and the number of columns."""
+def _layers(lines: Iterable[Line | Problem]) -> tuple[dict[str, int], int, set[str]]:
+    """The columns of the layers of spans, from 0, the number of columns, and layers without
+    features."""
     # the feature that counts; in other layers the last one
     known = {"POS": "PosValue", "Lemma": "value", "NamedEntity": "value"}
     layers: dict[str, int] = {}
+    bare: set[str] = set()
     width = 3
     for line in lines:
         if not isinstance(line, Line):
@@ -51,22 +56,35 @@ def _layers(lines: Iterable[Line | Problem]) -> tuple[dict[str, int], int]:
         if match:
             name = match[2].rpartition(".")[2]
             features = match[3].split("|")
-            feature = known.get(name, features[-1])
+            # a slot, "ROLE_layer:feature_link", and the type of its targets are no labels
+            n_labels = next((i for i, one in enumerate(features) if one[:5] == "ROLE_"), None)
+            feature = known.get(name, (features[:n_labels] or [None])[-1])
             # chains and relations have columns, but no spans of words
-            if match[1] == "SP" and feature and feature in features:
+            if match[1] == "SP" and feature in features:
                 layers.setdefault(name, width + features.index(feature))
+                if not feature:
+                    bare.add(name)
             width += len(features)
-    return layers, width
+    return layers, width, bare
 
 
-def _sentence(lines: Sequence[Line], layers: dict[str, int], width: int) -> list[Sentence]:
-    """The sentence of a block. RAISES Unreadable."""
+def _sentence(
+    lines: Sequence[Line], layers: dict[str, int], width: int, bare: set[str], overlap: bool
+) -> list[Sentence]:
+    """The sentence of a block. bare: layers without features. overlap: entities may. RAISES
+    Unreadable."""
     words: list[str] = []
     rows: list[list[str]] = []
     spaces: list[bool] = []
     before = 0
+    n_dropped = 0
+    others = [name for name in layers if name not in ("POS", "Lemma", "MorphologicalFeatures")]
+    name = next((name for name in others if name == "NamedEntity"), (others or [""])[0])
     for number, text in lines:
         fields = text.rstrip("\t").split("\t")
+        if re.fullmatch(r"\d+-\d+\.\d+", fields[0]):
+            n_dropped += len(fields) == width and name in layers and fields[layers[name]] != "_"
+            continue
         bounds = re.fullmatch(r"\d+-\d+\t(\d+)-(\d+)", "\t".join(fields[:2]))
         if len(fields) != width or not bounds or not fields[2]:
             expected = f"{width} columns, a word, an id such as 1-1 and offsets such as 0-3"
@@ -76,17 +94,18 @@ def _sentence(lines: Sequence[Line], layers: dict[str, int], width: int) -> list
         # before this word
         spaces.append(int(bounds[1]) > before)
         before = int(bounds[2])
-    others = [name for name in layers if name not in ("POS", "Lemma", "MorphologicalFeatures")]
     entities: list[LabelledSpan] | None = None
-    if others:
-        name = "NamedEntity" if "NamedEntity" in layers else others[0]
-        entities = _entities([fields[layers[name]] for fields in rows])
+    if name:
+        cells = [fields[layers[name]] for fields in rows]
+        entities, n_unnamed = _entities(cells, name if name in bare else "")
+        n_dropped += n_unnamed
         # `doc.ents` cannot overlap
-        for span, later in pairwise(entities):
-            if later.first < span.end:
-                number = lines[later.first].number
-                actual = f'"{rows[later.first][2]}"'
-                raise Unreadable(number, actual, "entities that do not overlap")
+        kept: list[LabelledSpan] = []
+        for span in entities:
+            if overlap or not kept or kept[-1].end <= span.first:
+                kept.append(span)
+        n_dropped += len(entities) - len(kept)
+        entities = kept
     return [
         Sentence(
             words,
@@ -94,6 +113,8 @@ def _sentence(lines: Sequence[Line], layers: dict[str, int], width: int) -> list
             entities=entities,
             lemmas=_values(rows, layers.get("Lemma")),
             spaces=[*spaces[1:], True],
+            n_dropped=n_dropped,
+            unread=tuple(f"layer {other}: spans" for other in others if other != name),
         )
     ]
 
@@ -117,20 +138,25 @@ def _value(text: str) -> tuple[str, str]:
     return match[1], match[2]
 
 
-def _entities(cells: list[str]) -> list[LabelledSpan]:
-    """The entities of a column. `PER[1]` in several rows is one entity, `PER` is one by itself; "|"
-    separates several."""
+def _entities(cells: list[str], layer: str) -> tuple[list[LabelledSpan], int]:
+    """The entities of a column, longer ones first, and how many have no label. `PER[1]` in several
+    rows is one entity, `PER` is one by itself; "|" separates several. layer: the label if spans have
+    no features, `*`."""
     spans: dict[tuple[str, str], LabelledSpan] = {}
+    unnamed: set[str] = set()
     for i, cell in enumerate(cells):
         for text in re.split(r"(?<!\\)\|", cell):
             value, number = _value(text)
-            if value in ("_", "*"):
+            key = number or f"of {i}"
+            if value == "_":
                 continue
-            name = _unescaped(value)
-            key = (name, number or f"of {i}")
-            spans.setdefault(key, LabelledSpan(i, i + 1, name))
-            spans[key] = spans[key]._replace(end=i + 1)
-    return sorted(spans.values())
+            if value == "*" and not layer:
+                unnamed.add(key)
+                continue
+            name = layer or _unescaped(value)
+            spans.setdefault((name, key), LabelledSpan(i, i + 1, name))
+            spans[name, key] = spans[name, key]._replace(end=i + 1)
+    return sorted(spans.values(), key=lambda span: (span.first, -span.end)), len(unnamed)
 
 
 def _unescaped(text: str) -> str:

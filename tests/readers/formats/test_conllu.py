@@ -5,8 +5,8 @@ from spacy.training.converters import conllu_to_docs
 from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.docs import sentences_to_doc
-from spacy_hoseq.readers.formats.conllu import read_conllu
-from spacy_hoseq.readers.formats.recognised import read_corpus
+from spacy_hoseq.readers.formats.conllu import conllu_format, read_conllu
+from spacy_hoseq.readers.formats.recognised import read_corpus, recognised
 from spacy_hoseq.readers.sentences import Problem
 from spacy_hoseq.readers.settings import Settings
 
@@ -68,14 +68,7 @@ def test_docs_are_those_of_the_converter_of_spacy(tmp_path):
         ("2	a" + "	_" * 8, 1, "the id 1"),
         ("1		_	X" + "	_" * 6, 1, "a form"),
         ("2-3	ab" + "	_" * 8, 1, "a range that begins with 1"),
-        ("1-1	ab" + "	_" * 8, 1, "a range that begins with 1"),
         ("1-2	ab" + "	_" * 8 + "\n1	a" + "	_" * 8, 2, "2 words, got 1"),
-        ("1	a	_	X	_	_	root	_	_	_", 1, "number of the head"),
-        ("1	a	_	NOMEN	_	_	0	root	_	_", 1, "a universal part of speech"),
-        ("1	a	_	X	_	Plural	0	root	_	_", 1, "features in column 6"),
-        ("1	a	_	X	_	A=B|C=D=E	0	root	_	_", 1, "features in column 6"),
-        ("1	a	_	X	_	A=B|A=C	0	root	_	_", 1, "each feature once"),
-        ("1	a	_	X	_	_	7	root	_	_", 1, "0 to 1"),
         ("1	a\0" + "	_" * 8, 1, "text in utf-8"),
     ],
 )
@@ -86,6 +79,85 @@ def test_a_sentence_that_cannot_be_read_is_a_problem_and_the_next_is_read(
     problem, sentence = read(tmp_path / "a.conllu", f"{line}\n\n{good}\n")
     assert isinstance(problem, Problem) and problem.line == number and expected in problem.expected
     assert sentence.words == ["fine"]
+
+
+@pytest.mark.parametrize(
+    "columns, dropped, morph, pos, has_heads",
+    [
+        ("X	_	_	root	root", 0, "", "X", False),
+        ("NOMEN	_	_	0	root", 1, "", "", True),
+        ("X	_	Plural|Case=Nom	0	root", 1, "Case=Nom", "X", True),
+        ("X	_	A=B|C=D=E	0	root", 1, "A=B", "X", True),
+        ("X	_	A=C|A=B	0	root", 0, "A=B,C", "X", True),
+        ("X	_	_	7	root", 0, "", "X", False),
+    ],
+)
+def test_what_cannot_be_represented_is_dropped_and_counted(
+    tmp_path, columns, dropped, morph, pos, has_heads
+):
+    """The sentence stays; a range of one word says nothing."""
+    line = f"1	a	_	{columns}	_	_\n"
+    good = "1	b	_	NOUN	_	_	0	root	_	_\n\n" * 20
+    first, *_ = read(tmp_path / "a.conllu", f"1-1	a{'	_' * 8}\n{line}\n{good}")
+    assert (first.words, first.tags) == (["a"], [columns.split("	")[0]])
+    assert (first.n_dropped, first.morphs, first.pos) == (dropped, [morph], [pos])
+    assert (first.heads is not None) == has_heads
+
+
+NAMES = ["B-PER", "O", "B-LOC", "I-LOC"]
+
+
+def rows_of(form):
+    """A sentence of four words, a row of this form for each."""
+    rows = zip(WORDS, TAGS, LEMMAS, HEADS, RELATIONS, NAMES, strict=True)
+    names = ("word", "tag", "lemma", "head", "relation", "name")
+    text = ""
+    for i, row in enumerate(rows, 1):
+        fields = dict(zip(names, row, strict=True))
+        text += form.format(id=i, type=row[-1][2:] or "O", **fields).replace(" ", "\t") + "\n"
+    return text + "\n"
+
+
+WORDS, TAGS, LEMMAS = (
+    ["Ann", "saw", "New", "York"],
+    ["NNP", "VBD", "NNP", "NNP"],
+    "Ann see New York".split(),
+)
+HEADS, RELATIONS = [2, 0, 4, 2], ["nsubj", "root", "nn", "obj"]
+UD = "{id} {word} {lemma} NOUN {tag} _ {head} {relation} _"
+FAMILY = {
+    "CoNLL-U": UD + " Entity={name}",
+    "CoNLL-U, plain names": UD + " {name}",
+    "CoNLL-U, 12 columns": UD + " Tag={name} see.01 A0",
+    "CoNLL-X": "{id} {word} {lemma} N {tag} _ {head} {relation} _ _",
+    "CoNLL-2008": "{id} {word} {lemma} {tag} {tag} {word} {lemma} {tag} {head} {relation} _ A0",
+    "CoNLL-2009": "{id} {word} {lemma} {lemma} {tag} {tag} _ _ {head} {head} {relation} {relation} _ _",
+    "columns of CoreNLP": "{id} {word} {lemma} {tag} {type} {head} {relation}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_the_family_by_number_and_content_of_columns(tmp_path, name):
+    text = rows_of(FAMILY[name]) * 3
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    assert recognised(path, Settings()) == "conllu"
+    assert conllu_format().details(path, Settings()) == name.partition(",")[0]
+    for sentence in read_conllu(path, Settings()):
+        assert (sentence.words, sentence.tags, sentence.lemmas) == (WORDS, TAGS, LEMMAS)
+        assert (sentence.heads, sentence.deps) == ([1, 1, 3, 1], RELATIONS)
+        if "names" in name or "12" in name or name in ("CoNLL-U", "columns of CoreNLP"):
+            assert sentence.entities == [(0, 1, "PER"), (2, 4, "LOC")]
+
+
+def test_columns_that_the_file_names(tmp_path):
+    text = "# global.columns = ID FORM UPOS NER:IOB\n" + rows_of("{id} {word} NOUN {name}")
+    path = tmp_path / "a.conllup"
+    path.write_text(text)
+    assert recognised(path, Settings()) == "conllu"
+    (sentence,) = read_conllu(path, Settings())
+    assert (sentence.words, sentence.pos) == (WORDS, ["NOUN"] * 4)
+    assert sentence.entities == [(0, 1, "PER"), (2, 4, "LOC")]
 
 
 def test_a_multi_word_token_has_no_annotation_that_its_words_lack(tmp_path):

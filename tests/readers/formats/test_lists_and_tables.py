@@ -7,6 +7,7 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import docs_to_json
 
+from spacy_hoseq.readers.formats.recognised import recognised
 from spacy_hoseq.readers.formats.spacy_json import read_spacy_json
 from spacy_hoseq.readers.formats.tables import read_table
 from spacy_hoseq.readers.formats.tokens import read_tokens
@@ -124,12 +125,53 @@ def test_webanno(tmp_path):
     assert first.entities == [(0, 2, "PER"), (2, 3, "ORG")], "one may begin where another ends"
 
 
-@pytest.mark.parametrize("old, new", [
-    ("1-2\t", "1-2.1\t"), ("\tflat\t_\t1-1\t", "\t"), ("*[1]\tPER[1]\tnsubj", "*[1]|*[2]\tPER[1]|X[2]\tnsubj"),
-])  # fmt: skip
-def test_rows_of_webanno_that_cannot_be_read(tmp_path, old, new):
-    problem, second = read_webanno(file_of(tmp_path, WEBANNO.replace(old, new, 1)), Settings())
+def test_rows_of_webanno_that_cannot_be_read(tmp_path):
+    text = WEBANNO.replace("\tflat\t_\t1-1\t", "\t", 1)
+    problem, second = read_webanno(file_of(tmp_path, text), Settings())
     assert isinstance(problem, Problem) and second.words == ["U_S"]
+
+
+STACKED = WEBANNO.replace("*[1]\tPER[1]\tnsubj", "*[1]|*[2]\tPER[1]|X[2]\tnsubj", 1)
+
+
+def test_annotations_of_webanno_that_a_doc_cannot_have(tmp_path):
+    """They are dropped and counted; the sentence stays. Spans may overlap elsewhere."""
+    part = WEBANNO.replace("1-2\t4-7", "1-1.1\t0-2\tAn\t_\t_\t*\tX\t_\t_\t_\t\n1-2\t4-7", 1)
+    for text in (part, STACKED, WEBANNO.replace("VBD\t_\t_", "VBD\t*\t*")):
+        first, _ = read_webanno(file_of(tmp_path, text), Settings())
+        assert (first.entities, first.n_dropped) == ([(0, 2, "PER")], 1)
+        assert first.words == ["Ann", "Lee", "sang", "."]
+    first, _ = read_webanno(file_of(tmp_path, STACKED), Settings(spans_key="sc"))
+    assert (first.entities, first.n_dropped) == ([(0, 2, "PER"), (0, 1, "X")], 0)
+
+
+def test_layers_of_webanno_with_slots_or_without_features(tmp_path):
+    """Links to other spans ("1-2;1-3") are no labels."""
+    head = "#FORMAT=WebAnno TSV 3.3\n#T_SP=custom.Event|"
+    slots = f"{head}category|ROLE_custom.Event:args_custom.Link|custom.Arg\n\n"
+    slots += "1-1\t0-3\tAnn\t_\t_\t_\n1-2\t4-7\tran\tmotion\tagent;to\t1-1;1-3\n1-3\t8-12\thome\t_\t_\t_\n"
+    bare = f"{head}\n\n1-1\t0-3\tAnn\t_\n1-2\t4-7\tran\t*\n1-3\t8-12\thome\t_\n"
+    for text, label in ((slots, "motion"), (bare, "Event")):
+        (sentence,) = read_webanno(file_of(tmp_path, text), Settings())
+        assert sentence.entities == [(1, 2, label)] and sentence.words == ["Ann", "ran", "home"]
+
+
+TEXT_TABLES = {
+    "python tuples": ("text,entities\n", "Ann sang,\"[(0, 3, 'PER')]\"\n"),
+    "json": ("id\ttext\tlabel\n", '1\tAnn sang\t"[{""start"": 0, ""end"": 4, ""labels"": [""PER""]}]"\n'),
+    "tags": ("text,labels\n", "Ann sang,B-PER O\n"),
+    "lists": ("Sentence #,Sentence,POS,Tag\n", "\"Sentence: 1\",Ann sang,\"['NNP', 'VBD']\",\"['B-PER', 'O']\"\n"),
+    "lists of words": ("tokens;ner_tags\n", "['Ann', 'sang'];['B-PER', 'O']\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TEXT_TABLES)
+def test_tables_with_a_text_a_row(tmp_path, name):
+    header, row = TEXT_TABLES[name]
+    path = file_of(tmp_path, header + row * 3, "a.csv")
+    assert recognised(path, Settings()) == "table"
+    sentences = list(read_table(path, Settings()))
+    assert [(s.words, s.entities) for s in sentences] == [PERSON[0::3][:2]] * 3
 
 
 def test_json_of_spacy(tmp_path):
