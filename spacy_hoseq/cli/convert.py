@@ -154,7 +154,7 @@ def convert_cli(
     offsets. Without options, the first lines of each file tell its format.
 
     What cannot be read is left out and listed with file and line. The exit status is 1 if there was
-    a problem, or if most of the outcome looks wrong.
+    a problem. An outcome that looks wrong is told with what mends it.
 
     DOCS: docs/tasks/convert.md
     """
@@ -194,8 +194,6 @@ def convert_cli(
     account.check()
     if account.problems:
         msg.warn(f"Without what is listed above: {output_path}", exits=1)
-    if any(finding.spoiled >= 0.5 for finding in findings):
-        msg.warn(f"Most of it looks wrong: {output_path}", exits=1)
     sizes = ", ".join(f"{name} {len(some):,}" for name, some in parts.items() if name)
     if not settings.lang or all(is_unspaced(file, format) for file, format in formats.items()):
         settings = replace(settings, lang="zh")
