@@ -179,11 +179,11 @@ def convert_cli(
     docs = list(progress(docs_in(formats, settings, n_sents, account, outcome)))
     show_formats(formats, settings)
     show(account, outcome, len(docs))
-    if not outcome.counts["Sentences"]:
-        msg.fail("There are no sentences; nothing is written", exits=1)
     findings = [*outcome.findings()]
     for finding in findings:
         msg.warn(Warnings.HW013.format(seen=finding.seen, do=finding.do))
+    if not outcome.counts["Sentences"]:
+        msg.fail("There are no sentences; nothing is written", exits=1)
     if findings and strict:
         msg.fail("The outcome looks wrong (--strict); nothing is written", exits=1)
     parts = divided(docs, shares, seed) if shares else {"": docs}

@@ -336,3 +336,102 @@ def test_characters_are_not_separated_by_spaces(name, options, encoding, tmp_pat
     assert run(path, out, *options)[0] == 0
     (doc,) = docs_of(out)
     assert doc.text == "小村。" and [entity.text for entity in doc.ents] == ["小村"]
+
+
+def exported(n=40):
+    """An export of a tool: texts of two labels, one of them rare, and one text five times."""
+    names = [("PER", "Ann"), ("PER", "Bob"), ("LOC", "Rome")] * n
+    rows = [
+        {"text": f"{name} {i} left .", "label": [[0, len(name), label]]}
+        for i, (label, name) in enumerate(names[:n])
+    ]
+    return "\n".join(map(json.dumps, rows + rows[:1] * 4))
+
+
+@pytest.mark.parametrize("shares", [{"dev": 0.2}, {"dev": 0.1, "test": 0.25}])
+def test_one_export_is_divided(tmp_path, shares):
+    """By text, alike each time; equal texts together; labels in each part as in the whole."""
+    path = write(tmp_path, {"e.jsonl": exported()}) / "e.jsonl"
+    options = [part for name, share in shares.items() for part in (f"--{name}", share)]
+    code, output = run(path, tmp_path / "c", *options)
+    assert code == 0 and run(path, tmp_path / "d", *options)[0] == 0
+    parts = {name: docs_of(tmp_path / "c" / f"{name}.spacy") for name in ("train", *shares)}
+    for name, docs in parts.items():
+        assert [d.text for d in docs] == [d.text for d in docs_of(tmp_path / f"d/{name}.spacy")]
+        n_places = sum(doc.ents[0].label_ == "LOC" for doc in docs)
+        assert 0.15 < n_places / len(docs) < 0.45, "a third"
+    for name, share in shares.items():
+        assert abs(len(parts[name]) - share * 44) <= 5
+    seen = [{doc.text for doc in docs} for docs in parts.values()]
+    assert (
+        sum(map(len, seen)) == len(set.union(*seen)) == 40 and sum(map(len, parts.values())) == 44
+    )
+    step = output.partition("Next: ")[2]
+    assert step.startswith(f"python -m spacy hoseq init entities -o {tmp_path}/c/entities.cfg")
+    assert f"&& python -m spacy train {tmp_path}/c/entities.cfg --paths.train" in step
+    few = write(tmp_path, {"f.jsonl": exported(1)}) / "f.jsonl"
+    for source, name, more in ((few, "x", []), (path, "x.spacy", []), (path, "x", ["--test", 0.9])):
+        code, output = run(source, tmp_path / name, *options, *more)
+        assert code == 1 and "[HS027]" in output and not (tmp_path / name).exists()
+
+
+BLOCK = "Ann NNP B-PER\nran VBD O\n\n"
+ODD_OUTCOMES = {
+    "there are no sentence boundaries": (("".join(f"w{i % 60} NN O\n" for i in range(1500)) + BLOCK), ()),
+    "all tags are": ("Ann X B-PER\nran X O\n\n" * 20, ("--tag-column", 2)),
+    "different tags of": ("".join(f"w{i} lem{i} O\n" for i in range(99)) + BLOCK, ("--tag-column", 2)),
+    "there are no names": ("Ann NNP O\nran VBD O\n\n" * 3, ()),
+    "column 4 has labels, 3 times; not read": ("Ann NNP B-PER B-X\nran VBD O O\n\n" * 3, ()),
+    "words are numbers": ("1.5 Ann O\n2.5 ran O\n\n" * 9, ("--word-column", 1, "--tag-column", 0)),
+    "no word has a label": ("Ann NNP B-PER\nran VBD O\n\n", ("--tag-column", 0, "--entity-column", 0)),
+    "cannot be read": (BLOCK * 2 + "Ann\nran VBD O\n\n" * 2, ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seen", ODD_OUTCOMES)
+def test_an_outcome_that_looks_wrong_is_told_with_what_mends_it(tmp_path, out, seen):
+    """Once for all formats, before the next step; with --strict nothing is written."""
+    text, options = ODD_OUTCOMES[seen]
+    path = write(tmp_path, {"a.conll": text}) / "a.conll"
+    code, output = run(path, out, "-f", "columns", *options)
+    assert "[HW013] The outcome looks wrong" in output and seen in output
+    assert code == (seen == "cannot be read") and out.exists()
+    out.unlink()
+    code, output = run(path, out, "-f", "columns", "--strict", *options)
+    assert code == 1 and "--strict" in output and not out.exists()
+    code, output = run(write(tmp_path, {"b.conll": BLOCK * 2}) / "b.conll", out, "--strict")
+    assert code == 0 and "HW013" not in output
+
+
+def test_another_encoding_is_named(tmp_path, out):
+    path = write(tmp_path, {"a.conll": "Zoé NNP B-PER\ndîne VBD O\n\n" * 9}, "latin-1") / "a.conll"
+    code, output = run(path, out)
+    assert code == 1 and "-e latin-1 reads it" in output and not out.exists()
+    assert run(path, out, "-e", "latin-1")[0] == 0 and texts(out)[0].startswith("Zoé/NNP")
+
+
+def test_what_nobody_has_answered_is_no_answer(tmp_path, out):
+    """Skipped, rejected, not annotated: missing, unless an option says otherwise."""
+    spans = [{"value": {"start": 0, "end": 3, "labels": ["PER"]}}]
+    rows = [
+        {"data": {"text": "Ann ran."}, "annotations": [{"result": spans}]},
+        {"data": {"text": "Bob ran."}, "annotations": [{"was_cancelled": True, "result": []}]},
+        {"data": {"text": "Kim ran."}, "annotations": [], "predictions": [{"result": spans}]},
+        {"text": "Lea ran.", "spans": [{"start": 0, "end": 3, "label": "PER"}], "answer": "reject"},
+        {"text": "Tom ran.", "spans": [{"start": 0, "end": 3, "label": "PER"}]},
+    ]
+    path = write(tmp_path, {"a.jsonl": "\n".join(map(json.dumps, rows))}) / "a.jsonl"
+    for option, expected in (("missing", [""] * 3), ("outside", ["O"] * 3), ("leave-out", [])):
+        assert run(path, out, "-F", "--unanswered", option)[0] == 0
+        assert [doc[0].ent_iob_ for doc in docs_of(out)] == ["B", *expected, "B"]
+    assert "[HS161]" in run(path, out, "-F", "--unanswered", "never")[1]
+
+
+@pytest.mark.parametrize(
+    "align, name", [("strict", ""), ("contract", "Ann"), ("expand", "Ann Leeson")]
+)
+def test_spans_that_end_within_a_word(tmp_path, out, align, name):
+    path = write(tmp_path, {"a.jsonl": '{"text": "Ann Leeson ran.", "label": [[0, 7, "PER"]]}\n'})
+    code, output = run(path / "a.jsonl", out, "-f", "offsets", "--align", align)
+    assert code == (align == "strict") and ('"Ann Leeson" (--align expand' in output) == code
+    assert [ent.text for ent in docs_of(out)[0].ents] == [name] * (name != "")
