@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import AnyFloats, Floats32, Ints
-from ..errors import Errors
+from ..errors import Errors, wrong_value
 from .adagrad import check_number
 from .gradients import RowGradient
 from .used_rows import UsedRows
@@ -202,3 +202,5 @@ def check_inequality_settings(learn_rate: float, width: float, passes: int = 0) 
     check_number("learn_rate", learn_rate, above_zero=True)
     check_number("width", width)
     check_number("passes", passes)
+    if passes > 10_000:
+        raise wrong_value("passes", passes, "10,000 or fewer")

@@ -170,8 +170,9 @@ def test_with_passes_one_update_goes_to_the_optimum():
     assert optimum < 0.95 * objective(online)
     train(batch, 1)
     assert objective(batch) == pytest.approx(optimum, rel=1e-4)
-    with pytest.raises(ValueError, match=r"\[HS027\] Wrong passes"):
-        blank(passes=-1)
+    for wrong in (-1, 10**12):
+        with pytest.raises(ValueError, match=r"\[HS027\] Wrong passes"):
+            blank(passes=wrong)
 
 
 # Features of `hoseq_bidirectional_tagger` about annotation
