@@ -50,7 +50,6 @@ def main(
             outcomes[number] = outcome_of(MUTANTS[number], copy)
             mutant = MUTANTS[number]
             change = " ".join(mutant.after.split())[:60] or "(nothing)"
-            seconds = time.perf_counter() - start
             seconds = f"{time.perf_counter() - start:.0f} s"
             found = f"{number:3} {outcomes[number]:8} {mutant.path}: {change} ({seconds})"
             print(found, flush=True)

@@ -74,9 +74,8 @@ def made(folder):
     DocBin(docs=[gold] * 2).to_disk(folder / "gold.spacy")
     options = ["--components", "names", "--rename", "PERSON=PER,*="]
     options += ["--gold", folder / "gold.spacy", "--gold-test", folder / "gold.spacy"]
-    code, output = run(
-        folder / "teacher", folder / "texts.jsonl", "-o", folder / "student", *options
-    )
+    files = folder / "teacher", folder / "texts.jsonl", "-o", folder / "student"
+    code, output = run(*files, *options)
     assert code == 0, output
     return folder / "student", output, options
 
@@ -85,10 +84,8 @@ def test_student_of_names(made):
     nlp = spacy.load(made[0])
     assert nlp.pipe_names == ["sentencizer", "hoseq_entities"]
     doc = nlp("Dora likes Rome. Bob left.")
-    assert [(entity.text, entity.label_) for entity in doc.ents] == [
-        ("Dora", "PER"),
-        ("Bob", "PER"),
-    ]
+    ents = [(entity.text, entity.label_) for entity in doc.ents]
+    assert ents == [("Dora", "PER"), ("Bob", "PER")]
 
 
 def test_card(made):
@@ -141,9 +138,8 @@ def bytes_of(path):
 def test_everything_that_a_teacher_sets(folder, tmp_path):
     kinds = ["sentences", "tags", "features", "lemmas", "chunks", "names"]
     few_updates(tmp_path / "all-training", *kinds, keys=["vps"])
-    code, output = run(
-        folder / "teacher", folder / "texts.jsonl", "-o", tmp_path / "all", "--no-curve"
-    )
+    files = folder / "teacher", folder / "texts.jsonl", "-o", tmp_path / "all"
+    code, output = run(*files, "--no-curve")
     assert code == 0, output
     nlp = spacy.load(tmp_path / "all")
     words = ["hoseq_morphologizer", "hoseq_lemmatizer"]

@@ -23,9 +23,8 @@ pytestmark = pytest.mark.usefixtures("loaded_once")
 
 TEXTS = ["They tag it at once.", "Zoë paid 5 € for naïve dogs.", "The old ferry runs twice a day."]
 LINES = "".join(f"{text}\n" for text in TEXTS)
-CORPUS = (
-    "They PRP B-NP O\ntag VBP B-VP O\nAnn NNP B-NP B-PER\n\nIt PRP B-NP O\nworks VBZ B-VP O\n\n"
-)
+CORPUS = "They PRP B-NP O\ntag VBP B-VP O\nAnn NNP B-NP B-PER\n\n"
+CORPUS += "It PRP B-NP O\nworks VBZ B-VP O\n\n"
 
 
 def given(way, folder, text=LINES, name="a.txt"):
@@ -59,9 +58,8 @@ def given(way, folder, text=LINES, name="a.txt"):
 
 def run(*arguments, given=b""):
     """Standard output of a command that succeeds."""
-    result = CliRunner().invoke(
-        hoseq_cli, list(map(str, arguments)), input=given, env={"COLUMNS": "200"}
-    )
+    words, settings = list(map(str, arguments)), {"COLUMNS": "200"}
+    result = CliRunner().invoke(hoseq_cli, words, input=given, env=settings)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == 0, result.output

@@ -5,5 +5,4 @@ from spacy_hoseq.features.attributes import as_keys, lexical_attribute
 
 def value_of(name, lexeme):
     """As a number, 0 = no value."""
-    attribute = lexical_attribute(name)
-    return as_keys([attribute.value(lexeme)]).tolist()[0]
+    return as_keys([lexical_attribute(name).value(lexeme)]).tolist()[0]
