@@ -256,11 +256,7 @@ def test_what_a_decoder_of_ones_own_may_return():
 
 def test_decoders_and_losses_by_name():
     assert [make_exact(), make_max_marginal()] == [*DECODERS.values()]
-    makers = (
-        objectives.make_perceptron,
-        objectives.make_max_margin,
-        objectives.make_log_likelihood,
-    )
+    makers = [getattr(objectives, f"make_{name}") for name in objectives.OBJECTIVES]
     assert {make() for make in makers} == {*objectives.OBJECTIVES.values()}
 
 
