@@ -17,7 +17,7 @@ from thinc.api import set_dropout_rate
 from ..arrays import Floats32
 from ..decoders.choice import DECODERS, Decoder, KBest, k_best
 from ..decoders.problem import Potentials, PotentialsGradient, Weights
-from ..errors import Errors
+from ..errors import Errors, wrong_value
 from ..features.sequences import WordDocs, sequence_lengths
 from ..layers.listener import (
     ANY,
@@ -62,8 +62,8 @@ class StructuredComponent(SequenceComponent):
         super().__init__(vocab, model, name, scorer=scorer, target=target, cfg=cfg)
         # (spaCy does not check what a registered function returns)
         if not isinstance(update_rule, UpdateRule):
-            wanted = {"expected": 'one that is registered, such as "spacy_hoseq.adagrad.v1"'}
-            raise ValueError(Errors.HS027.format(name="`update_rule`", value=update_rule, **wanted))
+            expected = 'one that is registered, such as "spacy_hoseq.adagrad.v1"'
+            raise wrong_value("`update_rule`", update_rule, expected)
         self.objective: Objective = function_named("objective", objective, OBJECTIVES)
         self.objective_name = name_of(self.objective, OBJECTIVES)
         self.decoder: Decoder = function_named("decoder", decoder, DECODERS)

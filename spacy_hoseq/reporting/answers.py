@@ -17,7 +17,7 @@ from spacy.language import Language
 from spacy.tokenizer import Tokenizer
 from spacy.tokens import Doc
 
-from ..errors import Errors
+from ..errors import Errors, unreadable
 from ..inspection.explanation import annotated, explained
 from .sentence import shown
 from .text import reasons_of, text_page
@@ -164,5 +164,4 @@ def _question(request: Request) -> Question:
         return Question.model_validate_json(request.body)
     except ValueError as error:
         expected = '{"text": "...", "component": a name or null, "tokens": numbers or null}'
-        message = Errors.HS172.format(actual=f"{error}"[:200], expected=expected)
-        raise ValueError(message) from error
+        raise unreadable(f"{error}"[:200], expected) from error
