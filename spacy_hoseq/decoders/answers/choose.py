@@ -64,7 +64,7 @@ def best_beside(potentials: Potentials, sums: Posterior, *, tuning: Tuning = TUN
         p(y_t = a | x) < p(y' | x)           a is on no best labelling y*, because
                                              p(y_t = y*_t | x) >= p(y* | x) >= p(y' | x)
     """
-    labels = sums.nodes.argmax(axis=1).astype(np.int32)
+    labels: Labels = sums.nodes.argmax(axis=1).astype(np.int32)
     log_p = score_of_checked(potentials, labels) - sums.log_z
     slack = 1e-6 + 1e-9 * np.abs(sums.log_z)  # far above what rounding does
     unsure = np.flatnonzero(log_p <= np.log(0.5) + slack)
