@@ -13,25 +13,8 @@ from ..chunk_corpus import doc_of, sentences
 from ..repository import config_of
 
 NAMES = ["tagger", "crf", "higher-order", "chunker", "bidirectional", "entities", "morphologizer"]
-SILLY = [
-    -1,
-    0,
-    1,
-    -0.5,
-    1.5,
-    10**12,
-    1e30,
-    float("nan"),
-    float("inf"),
-    "",
-    "x",
-    "../x",
-    None,
-    [],
-    {},
-    True,
-    False,
-]
+SILLY = [-1, 0, 1, -0.5, 1.5, 10**12, 1e30, float("nan"), float("inf")]
+SILLY += ["", "x", "../x", None, [], {}, True, False]
 
 
 def settings_of(block, path=(), ours=False):

@@ -113,10 +113,8 @@ def test_damaged_trees(wsj, out):
     code, output = run(damaged, out, "-f", "trees")
     counts = " Docs 10 Sentences 19 Tokens 57 Chunks 38 Traces dropped 19 Problems 3 "
     assert code == 1 and counts in output
-    assert (
-        "Files 12 read 9 not readable 2 wsj_1901.mrg, wsj_2201.mrg read in part 1 wsj_1802.mrg"
-        in output
-    )
+    counts = "Files 12 read 9 not readable 2 wsj_1901.mrg, wsj_2201.mrg read in part 1"
+    assert f"{counts} wsj_1802.mrg" in output
     for where, found in {
         "18/wsj_1802.mrg:2": "the end of the file the end of the tree that begins at line 2: 2 brackets open",
         "19/wsj_1901.mrg:1": "an empty tree () (TAG word), or (LABEL (...) ...)",
@@ -185,11 +183,8 @@ def test_columns(tmp_path, out):
 def test_characters(tmp_path, out):
     path = write(tmp_path, {"a.bmes": "小 B-X\n村 E-X\n。 O\n\n好 M-X\n"}, "gb18030") / "a.bmes"
     code, output = run(path, out, "-f", "characters", "--n-sents", 1)
-    assert (
-        code == 0
-        and "Entities 2 Entity tags mended 1 Problems 0 Entities: X 2 First sentence: [小 村 X] 。"
-        in output
-    )
+    counts = "Entities 2 Entity tags mended 1 Problems 0 Entities: X 2"
+    assert code == 0 and f"{counts} First sentence: [小 村 X] 。" in output
     assert output.endswith("Next: python -m spacy hoseq init entities --lang zh -o entities.cfg")
     assert [doc.text for doc in docs_of(out)] == ["小村。", "好"]
     assert [labelled(doc.ents) for doc in docs_of(out)] == [[("小村", "X")], [("好", "X")]]
@@ -316,10 +311,8 @@ def test_texts_with_offsets(tmp_path, out):
 
 
 def test_a_folder_of_brat(tmp_path, out):
-    folder = write(
-        tmp_path / "in",
-        {"a.txt": "Ann ran.", "a.ann": "T1\tPER 0 3\tAnn\n", "annotation.conf": "x"},
-    )
+    files = {"a.txt": "Ann ran.", "a.ann": "T1\tPER 0 3\tAnn\n", "annotation.conf": "x"}
+    folder = write(tmp_path / "in", files)
     code, output = run(folder, out)
     assert code == 0 and "Files 3 read 1 read with the .ann file beside it 1 a.txt" in output
     assert " of other endings 1 annotation.conf Docs 1" in output
@@ -363,9 +356,8 @@ def test_one_export_is_divided(tmp_path, shares):
     for name, share in shares.items():
         assert abs(len(parts[name]) - share * 44) <= 5
     seen = [{doc.text for doc in docs} for docs in parts.values()]
-    assert (
-        sum(map(len, seen)) == len(set.union(*seen)) == 40 and sum(map(len, parts.values())) == 44
-    )
+    assert sum(map(len, seen)) == len(set.union(*seen)) == 40
+    assert sum(map(len, parts.values())) == 44
     step = output.partition("Next: ")[2]
     assert step.startswith(f"python -m spacy hoseq init entities -o {tmp_path}/c/entities.cfg")
     assert f"&& python -m spacy train {tmp_path}/c/entities.cfg --paths.train" in step

@@ -118,11 +118,8 @@ def rows_of(form):
     return text + "\n"
 
 
-WORDS, TAGS, LEMMAS = (
-    ["Ann", "saw", "New", "York"],
-    ["NNP", "VBD", "NNP", "NNP"],
-    "Ann see New York".split(),
-)
+WORDS, TAGS = ["Ann", "saw", "New", "York"], ["NNP", "VBD", "NNP", "NNP"]
+LEMMAS = "Ann see New York".split()
 HEADS, RELATIONS = [2, 0, 4, 2], ["nsubj", "root", "nn", "obj"]
 UD = "{id} {word} {lemma} NOUN {tag} _ {head} {relation} _"
 FAMILY = {

@@ -112,28 +112,7 @@ def test_a_refusal_names_two_guesses_what_spoke_against_them_and_options(tmp_pat
         recognised(file_of(tmp_path, both), Settings())
 
 
-ODD = [
-    "(",
-    ")",
-    "[",
-    "]",
-    "{",
-    "/",
-    "_",
-    "|",
-    "=",
-    "#",
-    "<",
-    '"',
-    "*",
-    "12",
-    "1998",
-    "<s>",
-    "a/b",
-    "-",
-    "O",
-    ":)",
-]
+ODD = '( ) [ ] { / _ | = # < " * 12 1998 <s> a/b - O :)'.split()
 
 
 def spelled(word, name):
@@ -180,9 +159,8 @@ def test_odd_first_lines_do_not_change_the_format(tmp_path, name, end, mark):
         path = tmp_path / f"{i}.txt"
         path.write_bytes((mark + text.replace("\n", end)).encode())
         assert recognised(path, Settings()) == format, text
-        read = [
-            item for item in read_corpus(path, format, Settings()) if isinstance(item, Sentence)
-        ]
+        items = read_corpus(path, format, Settings())
+        read = [item for item in items if isinstance(item, Sentence)]
         assert [s.words[-2:] for s in read] == [["Ann", "ran"]] * 4
         # spaCy's tokenizer cuts texts; trees have names for brackets alone
         if format != "offsets" and (format != "trees" or ":)" not in (word, other)):
