@@ -1,18 +1,21 @@
 """`python -m spacy hoseq distil`: a student that labels texts as its teacher does."""
 
 import re
+import shutil
 from itertools import product
 
 import pytest
 import spacy
 import srsly
+from spacy.cli._util import app
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from spacy_hoseq.pipelines.distillation.silver import Silver
 from spacy_hoseq.pipelines.distillation.student import configs_for
 
-from ..repository import hoseq
+from ..docs.pages import blocks
+from ..repository import hoseq, invoked
 
 pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 
@@ -168,6 +171,27 @@ def test_probabilities_of_a_teacher(made, folder, tmp_path):
         .get_docs(Vocab())
     )
     assert train._.hoseq_marginals["hoseq_entities"]["probabilities"].shape[0] == len(train)
+
+
+@pytest.mark.long
+def test_commands_of_the_page(made, folder, tmp_path, monkeypatch):
+    """From a student to texts that people label, and back."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(made[0], "student")
+    for name, target in {"llm": "teacher", "texts.jsonl": "texts.jsonl"}.items():
+        (tmp_path / name).symlink_to(folder / target)
+    srsly.write_jsonl("pool.jsonl", [{"text": f"Eve sees {place}."} for place in PLACES])
+    few_updates(tmp_path / "student-training", "names")
+    faster = {"distil": ["--no-curve"], "find-errors": ["--folds", "2"]}
+    for command in blocks("docs/tasks/distil.md", "bash")[-1].splitlines():
+        _, _, program, *arguments = command.split()[1:]
+        if program == "hoseq":
+            code, output = hoseq(*arguments, *faster.get(arguments[0], []))
+        else:
+            code, output = invoked(app, [program, *arguments])
+        assert code == 0, output
+    names = spacy.load("training/model-best")("Dora likes Rome.").ents
+    assert [entity.text for entity in names] == ["Dora", "Rome"]
 
 
 WRONG = {
