@@ -231,7 +231,12 @@ class SequenceComponent(SavedComponent):
         before = preset and not self.cfg["overwrite"]
         fixed = self.target.preset(docs, self._label_table) if before else None
         dictionary = self._dictionary
-        return intersection(fixed, None if dictionary is None else dictionary.allowed(docs))
+        listed = None if dictionary is None else dictionary.allowed(docs)
+        return intersection(fixed, intersection(self.fitting(docs), listed))
+
+    def fitting(self, docs: WordDocs) -> Mask | None:
+        """Labels that words can have, as far as their forms or tags tell (N, L); None = all."""
+        return None
 
     @property
     def knows(self) -> str:

@@ -2,27 +2,109 @@
 writes it.
 
 A tagger whose labels are edit scripts (targets/lemmas.py). Its candidates are the scripts that fit
-the word. In bulk it decodes each word type once (lemma_table.py).
+the word. Words of one form and analysis have one lemma wherever they stand, if no feature looks at
+other words: then each is decoded once (`LemmaTable`), and bulk text takes two thirds of the time.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
+from spacy.attrs import IDS, ORTH
 from spacy.language import Language
 from spacy.tokens import Doc, Token
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 
-from ..arrays import Mask
-from ..caches import cached_property
-from ..decoders.problem import Potentials, PotentialsGradient
-from ..features.sequences import WordDocs, words_of
-from ..layers.structured import TaggerModel
+from ..arrays import Ints, Keys, Labels, Mask
+from ..caches import IdentityCache, cached_property
+from ..features.keys import row_keys
+from ..features.sequences import WordDocs, values_of, words_of
+from ..features.type_cache import MAX_WORD_TYPES, TypeCache
+from ..layers.sparse_linear import SparseScorer
+from ..layers.structured import HeadScorer, TaggerModel
 from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
-from .lemma_table import LemmaTable
-from .predictions import Predictions, intersection
+from .predictions import TagDictionary, intersection
 from .tagger import HoseqTagger
 from .targets.lemmas import Candidates, LemmaLabels, label_of
+from .targets.target import Columns
+
+
+class LemmaTable:
+    """Best labels of word types, decoded when a type is first seen.
+
+    Key: form and analysis of a word, hashed. Bound: `MAX_WORD_TYPES`; beyond it, all are forgotten.
+    They are also forgotten when the weights change. The end of a memory zone drops nothing, because
+    no strings are held. Threads may share it.
+
+    model: of the lemmatizer. candidates: the labels that fit a form. dictionary: forms that can have
+    some labels only; None = there are none.
+    """
+
+    def __init__(
+        self, model: TaggerModel, candidates: Candidates, dictionary: TagDictionary | None
+    ) -> None:
+        self._model = model
+        self._candidates = candidates
+        self._dictionary = dictionary
+        self._types: IdentityCache[TypeCache] = IdentityCache()
+
+    def labels(self, docs: WordDocs) -> Labels | None:
+        """Label ids of all words (N,). None: other words count too, so there can be no table."""
+        emissions = HeadScorer(self._model).alone
+        if emissions is None or emissions.extractor.reach > 0:
+            return None
+        analysis = emissions.extractor.contextual
+        if not {"pos", "tag", "morph"}.issuperset(analysis):
+            return None
+        columns = [ORTH, *(IDS[name.upper()] for name in analysis)]
+        tokens = values_of(docs, columns)
+
+        def decode(new: Ints) -> Ints:
+            types = [values[new] for values in tokens]
+            return self._decode(emissions, types, columns, docs[0].vocab)
+
+        # the same object until the weights change
+        weights = emissions.shim.used_rows("table")
+        types = self._types.of((weights,), self._empty)
+        rows, labels = types.of(row_keys(tokens), decode)
+        return labels[rows, 0]
+
+    @staticmethod
+    def _empty() -> TypeCache:
+        return TypeCache(1, np.int32, MAX_WORD_TYPES, hashed=True)
+
+    def _decode(
+        self, emissions: SparseScorer, types: list[Keys], columns: Columns, vocab: Vocab
+    ) -> Ints:
+        """Label ids of n word types (n,). types: their values in the columns, (n,) each."""
+        orths, *analysis = types
+        words = [vocab.strings[orth] for orth in orths.tolist()]
+        # scores are those of a Doc, so the types are written on one: nothing looks beyond a word
+        doc = Doc(vocab, words=words)
+        if analysis:
+            doc.from_array(columns[1:], np.stack(analysis, axis=1))  # type: ignore[arg-type]
+        docs = words_of([doc])
+        scores = emissions.fresh_scores(docs)
+        permitted = None  # all
+        best = scores.argmax(axis=1)
+        if self._dictionary is not None:
+            permitted = self._dictionary.allowed(docs)
+            best = np.where(permitted, scores, -np.inf).argmax(axis=1)
+        # The best of all labels mostly fits, and then it is the best of those that fit. To look for
+        # all that fit takes longer than to score, so it is done for the other types only.
+        scripts = self._candidates.scripts
+        misfits = []
+        for i, (word, label_id) in enumerate(zip(words, best.tolist(), strict=True)):
+            if scripts[label_id].applied(word) is None:
+                misfits.append(i)
+        if misfits:
+            fitting = self._candidates.fitting([words[i] for i in misfits])
+            listed = None if permitted is None else permitted[misfits]
+            allowed: Any = intersection(fitting, listed)
+            best[misfits] = np.where(allowed, scores[misfits], -np.inf).argmax(axis=1)
+        return best
 
 
 class HoseqLemmatizer(HoseqTagger):
@@ -129,24 +211,11 @@ class HoseqLemmatizer(HoseqTagger):
 
         return self._shares(docs, lemmas, least)
 
-    def _loss(
-        self, examples: list[Example], scores: Potentials
-    ) -> tuple[float, PotentialsGradient]:
-        """Loss over the labels that fit: those that can never be a guess need not be learnt."""
-        allowed = self.permitted(words_of([eg.predicted for eg in examples]), preset=False)
-        return super()._loss(examples, scores.permitting(allowed))
+    def fitting(self, docs: WordDocs) -> Mask | None:
+        """Scripts that fit the words, and that the lexicon permits (N, L)."""
+        dictionary = self._dictionary
+        listed = None if dictionary is None else dictionary.allowed(docs)
+        return intersection(self.candidates.allowed(docs), listed)
 
-    def permitted(self, docs: WordDocs, *, preset: bool) -> Mask | None:
-        """Scripts that fit the words (N, L) and are permitted otherwise."""
-        others = super().permitted(docs, preset=preset)
-        return intersection(self.candidates.allowed(docs), others)
-
-    def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Predictions:
-        columns = self._lemma_table.columns
-        # a lemma that is set already constrains one token, not all of its type
-        is_preset = preset and not self.cfg["overwrite"] and self.target.are_set(docs)
-        if columns is None or is_preset or not labels_alone or not any(map(len, docs)):
-            return super()._read(docs, preset=preset, labels_alone=labels_alone)
-        label_ids = self._lemma_table.labels(docs, columns)
-        why = "labels alone were asked for"
-        return Predictions(docs, self.name, self._label_table.labels, None, label_ids, why)
+    def _best_candidates(self, docs: WordDocs) -> Labels | None:
+        return self._lemma_table.labels(docs)

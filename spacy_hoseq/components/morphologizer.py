@@ -5,20 +5,28 @@ A tagger whose labels are a part of speech with features, learnt by their parts
 (layers/label_parts.py).
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
+from spacy import attrs
 from spacy.language import Language
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from ..arrays import Floats32
-from ..decoders.choice import Decoder
-from ..layers.structured import TaggerModel
+from ..arrays import Floats32, Labels, Mask
+from ..caches import cached_property
+from ..decoders.choice import Decoder, decode_exact
+from ..features.sequences import WordDocs
+from ..layers.scorer import scorer_of
+from ..layers.structured import HeadScorer, TaggerModel
 from ..learning.objectives import Objective
 from ..learning.parameter import UpdateRule
+from .predictions import TagDictionary
+from .saving import CANDIDATES
 from .tagger import HoseqTagger
 from .targets.morphology import (
     MorphologyLabels,
@@ -28,6 +36,7 @@ from .targets.morphology import (
     named_features,
     normalized,
 )
+from .targets.target import word_examples
 
 
 class HoseqMorphologizer(HoseqTagger):
@@ -39,6 +48,7 @@ class HoseqMorphologizer(HoseqTagger):
     overwrite (bool): replace annotation that is already set.
     """
 
+    made_of_labels = (*HoseqTagger.made_of_labels, "_by_tag")
     target: MorphologyLabels
 
     def __init__(
@@ -68,6 +78,7 @@ class HoseqMorphologizer(HoseqTagger):
             scorer=scorer,
             target=MorphologyLabels(with_tag, extend),
         )
+        self.cfg[CANDIDATES] = {}
 
     @property
     def label_data(self) -> dict[str, dict[str, Any]]:
@@ -125,6 +136,40 @@ class HoseqMorphologizer(HoseqTagger):
         """
         features = [named_features(label) for label in self.labels]
         return self._shares(docs, lambda _, y: features[y], least)
+
+    def fitting(self, docs: WordDocs) -> Mask | None:
+        """The labels that training saw with the tags of the words; all, with other tags."""
+        return None if self._by_tag is None else self._by_tag.allowed(docs)
+
+    @cached_property
+    def _by_tag(self) -> TagDictionary | None:
+        entries = self.cfg[CANDIDATES]
+        return TagDictionary(entries, self.labels, attrs.TAG) if entries else None
+
+    def find_candidates(self, examples: Iterable[Example]) -> None:
+        """Set the candidates of each tag: all labels that it has in the gold annotation, if features
+        read tags."""
+        labels_of: dict[str, set[str]] = defaultdict(set)
+        reads_tags = attrs.TAG in scorer_of(self.model).annotation
+        if reads_tags and attrs.TAG not in self.target.columns:
+            examples, _ = word_examples(examples)
+            tags = chain.from_iterable(eg.get_aligned("TAG", as_string=True) for eg in examples)
+            for tag, label_id in zip(tags, self.gold_ids(examples).tolist(), strict=True):
+                if tag and label_id >= 0:
+                    labels_of[tag].add(self.labels[label_id])
+        self.cfg[CANDIDATES] = {tag: sorted(labels) for tag, labels in sorted(labels_of.items())}
+        self.labels_changed()
+
+    def _define(self, examples: list[Example], nlp: Language | None) -> None:
+        self.find_candidates(examples)
+        super()._define(examples, nlp)
+
+    def _best_candidates(self, docs: WordDocs) -> Labels | None:
+        emissions = HeadScorer(self.model).alone
+        is_limited = self._dictionary is not None or self.decoder is not decode_exact
+        if emissions is None or self._by_tag is None or is_limited:
+            return None
+        return emissions.best_of(docs, self._by_tag.lists, self._by_tag.rows(docs))
 
     def _costs(self) -> Floats32:
         return costs_of(self.labels)

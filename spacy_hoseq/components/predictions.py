@@ -5,27 +5,33 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.attrs import ORTH
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
-from ..arrays import Floats, Labels, Mask
+from ..arrays import Floats, Ints, Labels, Mask
 from ..caches import cached_property
 from ..decoders.answers import Posterior, best_beside, best_labels, posterior
 from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, is_permitted
 from ..errors import Errors, wrong_value
 from ..features.index import ExactIndex
-from ..features.sequences import WordDocs, on_tokens, words_and_lengths
+from ..features.sequences import WordDocs, on_tokens, values_of
+from ..layers.candidates import CandidateLists
 
 
 class TagDictionary:
     """Labels that some words can have; all other words can have any.
 
     entries: labels of each word, as it is written. Labels that are not among `labels` do not count.
+    attribute: of spaCy's, which holds what is looked up in place of the word, such as its tag.
     RAISES ValueError [HS027]: an entry without any known label.
     """
 
-    def __init__(self, entries: dict[str, list[str]], labels: Sequence[str]) -> None:
+    def __init__(
+        self, entries: dict[str, list[str]], labels: Sequence[str], attribute: int = ORTH
+    ) -> None:
+        self._attribute = attribute
         label_ids = {label: i for i, label in enumerate(labels)}
         # many words of a lexicon have the same labels, and share a row of the masks
         rows: dict[frozenset[int], int] = {}
@@ -42,13 +48,22 @@ class TagDictionary:
         for permitted, row in rows.items():
             self._masks[row, list(permitted)] = True
         self._masks[-1] = True
-        self._rows = np.array([*word_rows, len(rows)], np.intp)
+        self._rows = np.array([*word_rows, -1], np.intp)
         self._index = ExactIndex(np.array([get_string_id(word) for word in entries], np.uint64))
 
     def allowed(self, docs: Sequence[Doc]) -> Mask:
         """Labels permitted at the words of the docs (N, L)."""
-        orths, _ = words_and_lengths(docs)
-        return self._masks[self._rows[self._index.lookup(orths)]]
+        return self._masks[self.rows(docs)]
+
+    def rows(self, docs: Sequence[Doc]) -> Ints:
+        """The list of each word (N,), -1 where there is no entry."""
+        (values,) = values_of(docs, [self._attribute])
+        return self._rows[self._index.lookup(values)]
+
+    @cached_property
+    def lists(self) -> CandidateLists:
+        """The labels of each list."""
+        return CandidateLists([np.flatnonzero(mask) for mask in self._masks[:-1]])
 
 
 def intersection(first: Mask | None, second: Mask | None) -> Mask | None:

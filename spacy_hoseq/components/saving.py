@@ -33,7 +33,12 @@ from ..errors import Errors
 from ..features.attributes import lend_tables
 from ..layers.scorer import scorer_of
 
-OF_TRAINING = ("labels", "tag_dictionary")  # parts of `cfg`; the others are settings of the config
+CANDIDATES = "candidates"  # part of `cfg`: labels by tag; empty in models of older versions
+OF_TRAINING = (
+    "labels",
+    "tag_dictionary",
+    CANDIDATES,
+)  # parts of `cfg`; the others are settings of the config
 CONFORMAL = "conformal"  # part of `cfg`: what prediction sets need, after calibration
 OF_CALIBRATION = (CONFORMAL, "temperature")  # the second: of a training that calibrates
 Component = TypeVar("Component", bound="SavedComponent")
@@ -171,6 +176,8 @@ class SavedComponent(TrainablePipe):
         """RAISES ValueError: a label cannot be written."""
         self.forget_calibration()
         self.tables.forget()
+        if CANDIDATES in self.cfg:
+            self.cfg[CANDIDATES] = {}
         for name in OF_TRAINING:
             if name in self.cfg and name in saved:
                 self.cfg[name] = saved[name]
@@ -230,6 +237,8 @@ class SavedComponent(TrainablePipe):
     def _meaning(self) -> dict[str, Any]:
         """Meaning of the columns of the weights, and of the numbers saved with them, as JSON."""
         meaning = {name: self.cfg[name] for name in OF_TRAINING if name in self.cfg}
+        if not meaning.get(CANDIDATES):
+            meaning.pop(CANDIDATES, None)
         # as it will be read
         conformal = srsly.json_loads(srsly.json_dumps(self.cfg.get(CONFORMAL)))
         return {

@@ -18,7 +18,7 @@ from ..arrays import Floats32
 from ..decoders.choice import DECODERS, Decoder, KBest, k_best
 from ..decoders.problem import Potentials, PotentialsGradient, Weights
 from ..errors import Errors, wrong_value
-from ..features.sequences import WordDocs, sequence_lengths
+from ..features.sequences import WordDocs, sequence_lengths, words_of
 from ..layers.listener import (
     ANY,
     MarginalListener,
@@ -35,7 +35,7 @@ from .base import SequenceComponent
 from .extensions import soft_gold, write_marginals
 from .named import function_named, name_of
 from .predictions import Predictions
-from .saving import OF_CALIBRATION
+from .saving import CANDIDATES, OF_CALIBRATION
 from .targets.target import Target, word_examples
 from .training import ComponentTexts, listeners_in, seed_of, warn_uncalibrated
 
@@ -92,7 +92,7 @@ class StructuredComponent(SequenceComponent):
     @property
     def limits_words(self) -> bool:
         """True if labels are limited by more than the model, which a copy of the model would not have."""
-        return bool(self.cfg.get("tag_dictionary", True))
+        return bool(self.cfg.get("tag_dictionary", True) or self.cfg.get(CANDIDATES))
 
     def keep_probabilities(self) -> bool:
         self.cfg["save_marginals"] = True
@@ -109,6 +109,11 @@ class StructuredComponent(SequenceComponent):
     ) -> tuple[float, PotentialsGradient]:
         potentials = self._possible(scores)
         gold: Any = self._label_table.masks[self._gold_rows(examples)]
+        candidates = self.fitting(words_of([eg.predicted for eg in examples]))
+        if candidates is not None:
+            # what can never be a guess need not be learnt; gold labels are learnt in any case
+            is_outside = ~(candidates & gold).any(axis=1)
+            potentials = potentials.permitting(candidates | (gold & is_outside[:, None]))
         gold = gold if potentials.allowed is None else gold & potentials.allowed
         if self.objective is distillation:
             gold = soft_gold([eg.reference for eg in examples], self.tags, gold)

@@ -144,6 +144,13 @@ class HoseqTagger(StructuredComponent):
         return [[self._label_table.names[y] for y in row] for row in of_tokens.T.tolist()]
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Predictions:
+        if labels_alone and any(map(len, docs)):
+            # a label that is set already constrains one token, not all words like it
+            is_preset = preset and not self.cfg["overwrite"] and self.target.are_set(docs)
+            best = None if is_preset else self._best_candidates(docs)
+            if best is not None:
+                why = "labels alone were asked for"
+                return Predictions(docs, self.name, self._label_table.labels, None, best, why)
         parts = self._parts(docs) if labels_alone else [docs]
         read = super()._read
         if len(parts) == 1:
@@ -151,6 +158,11 @@ class HoseqTagger(StructuredComponent):
         best = np.concatenate([read(part, preset=preset, labels_alone=True).best for part in parts])
         why = "of so many texts at once, labels alone were asked for"
         return Predictions(docs, self.name, self._label_table.labels, None, best, why)
+
+    def _best_candidates(self, docs: WordDocs) -> Labels | None:
+        """The best labels of words that do not depend on each other (N,), of their candidates, which
+        alone are scored; None = labels depend on others, or there are no candidates."""
+        return None
 
     def _parts(self, docs: WordDocs) -> list[WordDocs]:
         """Docs whose labels are decoded together: scores of many labels take memory. Where the text

@@ -197,8 +197,12 @@ class FeatureExtractor:
         n) uint64."""
         if templates is None:
             templates = [*range(len(self.templates))]
-        maker = self._maker(templates)
-        return maker.keys(columns, columns.positions[start:stop])
+        return self._maker(templates).keys(columns, columns.positions[start:stop])
+
+    def keys_at(self, columns: Columns, tokens: Ints) -> Keys:
+        """Keys of all templates at some tokens (n,). RETURNS (K, n) uint64."""
+        maker = self._maker([*range(len(self.templates))])
+        return maker.keys(columns, columns.positions.take(tokens))
 
     def key_blocks(self, columns: Columns) -> Iterator[Keys]:
         """Keys of all tokens, of `KEY_TOKENS` at a time; at least one block."""

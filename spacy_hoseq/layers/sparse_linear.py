@@ -9,7 +9,8 @@ import numpy as np
 from spacy.tokens import Doc
 from thinc.types import Floats2d
 
-from ..arrays import Floats32, Keys
+from ..arrays import Floats32, Ints, Keys, Labels
+from ..caches import IdentityCache
 from ..errors import Warnings, wrong_value
 from ..features.attributes import is_read_at_once
 from ..features.extract import KEY_TOKENS, Columns, FeatureExtractor
@@ -18,6 +19,7 @@ from ..features.keys import bits_of
 from ..features.templates import parse_templates
 from ..learning.parameter import Parameter
 from ..learning.used_rows import UsedRows
+from .candidates import CandidateLists, NarrowTables
 from .scorer import (
     AnyFeatures,
     Emissions,
@@ -66,6 +68,7 @@ def SparseLinear(
         attrs={
             "features": features,
             "type_scores": TypeScores(features),
+            "narrow_tables": IdentityCache(),
             "min_count": min_count,
             "dropout_rate": 0.0,
             "tables": features.extractor.tables,
@@ -148,6 +151,28 @@ class SparseScorer(Scorer):
         rows_of, table = self._used()
         keys = self.extractor.keys_between(columns, 0, columns.n_tokens)
         return add_rows(table, rows_of(keys))
+
+    def best_of(self, docs: list[Doc], lists: CandidateLists, list_of: Ints) -> Labels:
+        """The label of each word with the largest score (N,), of those on its list. list_of (N,): the
+        number of the list, or -1 for all labels."""
+        extractor = self.extractor
+        columns = extractor.columns(docs)
+        self._warn_of_absent(columns)
+        weights = self.shim.used_rows("table")
+
+        def narrow() -> NarrowTables:
+            keys = self.shim.extra["keys"]
+            return NarrowTables(lists, keys[weights.rows], weights.table, bits_of(keys))
+
+        tables = self.model.attrs["narrow_tables"].of((weights, lists), narrow)
+        best = tables.best(list_of, lambda words: extractor.keys_at(columns, words))
+        rows_of, table = self._used()
+        unlisted = np.flatnonzero(list_of < 0)
+        for start in range(0, len(unlisted), KEY_TOKENS):
+            words = unlisted[start : start + KEY_TOKENS]
+            rows = rows_of(extractor.keys_at(columns, words))
+            best[words] = add_rows(table, rows).argmax(axis=1)
+        return best
 
     @property
     def sees_sentences_alone(self) -> bool:

@@ -39,6 +39,7 @@ from .scorer import (
     no_backprop,
     scorer_of,
 )
+from .sparse_linear import SparseScorer
 from .sums import LabelParts
 from .weights import WeightsShim
 
@@ -206,6 +207,15 @@ class HeadScorer(Scorer):
     @property
     def structure(self) -> Structure:
         return self.model.attrs["structure"]
+
+    @property
+    def alone(self) -> SparseScorer | None:
+        """The emissions, if they are sums of features and nothing else decides about a word; labels
+        of other words do not."""
+        if len(self.model.layers) != 1 or self.source or self.structure.label_pairs:
+            return None
+        emissions = self.emissions
+        return emissions if isinstance(emissions, SparseScorer) else None
 
     @property
     def parts(self) -> LabelParts | None:

@@ -150,7 +150,7 @@ def test_probabilities_of_features_are_those_of_enumeration():
             for name in names:
                 pairs = zip(every, weights, strict=True)
                 expected = sum(w for y, w in pairs if name in labels[y[t]].split("|"))
-                assert probabilities[name] == pytest.approx(expected / weights.sum(), abs=1e-6)
+                assert probabilities[name] == pytest.approx(expected / sum(weights), abs=1e-6)
     assert list(found[0][0].values()) == sorted(found[0][0].values(), reverse=True)
     (few,) = pipe.feature_probabilities(docs[:1], least=0.5)
     (white,) = pipe.feature_probabilities([nlp("\n")])
@@ -229,3 +229,67 @@ def test_preset_tag(tag):
     pipe(doc)
     morphs = {analysis_of(label).morph for label in permitted}
     assert doc[0].tag_ == tag and str(doc[0].morph) in morphs
+
+
+READS_TAGS = {
+    "model": {"emissions": {"templates": ["bias", "lower[0]", "tag[0]", "tag[0]+lower[0]"]}}
+}
+
+
+def tagged(nlp, line):
+    words, tags, *_ = tiny.rows_of(line)
+    return Doc(nlp.vocab, words=words, tags=tags)
+
+
+def tagged_examples(nlp):
+    return [Example(tagged(nlp, line), tiny.gold_doc(nlp, line)) for line in tiny.CORPUS]
+
+
+@pytest.fixture(scope="module")
+def by_tag():
+    """It has learnt, from tags that are right, which labels each tag has."""
+    nlp = tiny.blank(**READS_TAGS)
+    nlp.initialize(lambda: tagged_examples(nlp))
+    for _ in range(5):
+        nlp.update(tagged_examples(nlp))
+    return nlp
+
+
+def test_labels_are_those_that_training_saw_with_the_tag(by_tag):
+    """One by one in whatever way they are found: they alone scored, or all of them and their probabilities."""
+    pipe = by_tag.get_pipe(NAME)
+    candidates = pipe.cfg["candidates"]
+    assert len(candidates["V"]) == 2 and len(candidates[","]) == 1 and len(candidates) == 6
+    tags = [*candidates, "unknown", ""]
+    doc = Doc(by_tag.vocab, words=["videt"] * len(tags), tags=tags)
+    nodes = pipe.read([doc]).posterior.nodes
+    alone = pipe.read([doc], labels_alone=True).best
+    for tag, label_id, p in zip(tags, alone.tolist(), nodes, strict=True):
+        expected = candidates.get(tag, [*pipe.labels])
+        assert {pipe.labels[y] for y in np.flatnonzero(p)} == set(expected)
+        assert p[label_id] == p.max() and p.sum() == pytest.approx(1)
+
+
+def test_gold_labels_outside_of_the_candidates_are_learnt(by_tag):
+    nlp = spacy.blank("xx")
+    pipe = nlp.add_pipe(NAME, config=READS_TAGS).from_bytes(by_tag.get_pipe(NAME).to_bytes())
+    doc = Doc(nlp.vocab, words=["urbs"], tags=["V"])
+    gold = Doc(nlp.vocab, words=["urbs"], tags=["V"], pos=["NOUN"], morphs=["Case=Nom|Number=Sing"])
+    loss, _ = pipe.get_loss([Example(doc, gold)], pipe.model.predict([doc]))
+    assert np.isfinite(loss) and loss > 0
+
+
+def test_models_without_candidates_have_all_labels(by_tag):
+    """As those of older versions."""
+    old, nlp = tiny.blank(**READS_TAGS).get_pipe(NAME), tiny.blank(**READS_TAGS)
+    new = by_tag.get_pipe(NAME)
+    old.from_bytes(new.to_bytes())
+    old.cfg["candidates"] = {}
+    old.labels_changed()
+    data = old.to_bytes()
+    pipe = nlp.get_pipe(NAME).from_bytes(new.to_bytes())
+    assert (
+        pipe.cfg["candidates"] and pipe.fitting(words_of([Doc(nlp.vocab, words=["a"])])) is not None
+    )
+    pipe.from_bytes(data)
+    assert pipe.fitting(words_of([Doc(nlp.vocab, words=["a"])])) is None
