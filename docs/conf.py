@@ -25,6 +25,7 @@ CONTENTS = {
         "tasks/train",
         "tasks/treebank",
         "tasks/distil",
+        "tasks/my-model",
         "tasks/names",
         "tasks/morphology",
         "tasks/chinese",

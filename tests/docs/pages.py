@@ -12,7 +12,12 @@ TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md") if (ROOT / name)
 FILES = [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text("utf8") for path in FILES}
 # whose code is run with their commands
-TUTORIALS = ("docs/tutorial.md", "docs/tasks/annotation.md", "docs/tasks/names.md")
+TUTORIALS = (
+    "docs/tutorial.md",
+    "docs/tasks/annotation.md",
+    "docs/tasks/my-model.md",
+    "docs/tasks/names.md",
+)
 FENCE = re.compile(r"^```.*?^```$", flags=re.DOTALL | re.MULTILINE)
 
 

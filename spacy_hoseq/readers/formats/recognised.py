@@ -93,7 +93,7 @@ def recognised(path: Path, settings: Settings) -> str:
         return "brat"
     with _head_of(path, settings) as (head, names):
         # an empty file has no sentences in any format; some marks cannot be mistaken
-        if not names or names[0] in ("webanno", "rows", "spacy-json"):
+        if not names or (len(names) == 1 and names != ["columns"]):
             return names[0] if names else "columns"
         options = replace(settings, encoding="utf-8")
         trials = [_trial(name, head, options) for name in names]
@@ -252,8 +252,11 @@ def _text_formats(path: Path, text: str, settings: Settings) -> Iterator[str]:
     if first.startswith(FIRST_LINE):
         yield "webanno"
         return
-    if layout_of(map(Line, range(len(texts)), texts)):
+    layout = layout_of(map(Line, range(len(texts)), texts))
+    if layout:
         yield "conllu"
+        if layout.name.startswith("CoNLL-U"):
+            return
     if any(map(TREE.match, texts)):
         yield "trees"
     if NUMBER.match(first):
