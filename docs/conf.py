@@ -71,6 +71,7 @@ CONTENTS = {
         "measurements/performance",
         "measurements/recipes",
         "measurements/pipelines",
+        "measurements/english",
         "measurements/names",
         "measurements/chinese",
     ],
