@@ -222,7 +222,7 @@ def test_wrong_input(arguments, message, folder, tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_other_texts_and_settings(made, folder):
+def test_other_texts_and_settings(made, folder, monkeypatch):
     """An output holds one job, unless it is to be replaced."""
     path, _, options = made
     arguments = [folder / "teacher", folder / "texts.jsonl", "-o", path]
@@ -231,5 +231,10 @@ def test_other_texts_and_settings(made, folder):
     path.rename(folder / "elsewhere")
     code, output = run(*arguments, *options, "--words", 300)
     assert code == 1 and ("HS178" in output or "HS167" in output)
-    code, output = run(*arguments, *options, "--words", 300, "--force", "--no-curve")
+    installed = []
+    install = lambda *names, **_: installed.extend(names)  # noqa: E731
+    monkeypatch.setattr("spacy_hoseq.cli.distil.package_cli", install)
+    more = ["--words", 300, "--force", "--no-curve", "--install"]
+    code, output = run(*arguments, *options, *more)
+    assert installed == [str(path)]
     assert code == 0 and srsly.read_json(work / "cost.json")["words"] <= 300, output
