@@ -152,7 +152,7 @@ def columns_of(blocks: Sequence[list[list[str]]], given: Columns) -> tuple[Colum
     fields of each row."""
     widths = Counter(map(len, chain.from_iterable(blocks)))
     width = max(widths, key=widths.__getitem__, default=1)
-    if len(widths) > 2:  # as many columns more as a sentence has predicates
+    if len(widths) > 1:  # as many columns more as a sentence has predicates
         width = min([width, *(n for n, count in widths.items() if 10 * count > widths.total())])
     kinds: dict[int, str] = {}
     n_words = 0  # different ones
@@ -204,11 +204,16 @@ def _kind(column: Sequence[Sequence[str]], n_words: int) -> str:
         return "chunks" if types.issubset(CONLL_CHUNKS) else "entities"
     if cells["O"] and cells["B"] + cells["S"] + cells["I"] and share(BARE_TAG.fullmatch) > 0.9:
         return "bare"
-    if share(("_", "-", "-X-", "*", "").__contains__) > 0.5:
+    # brackets of CoNLL-2012: names, but also constituents and arguments of predicates
+    if share(lambda text: "*" in text or BRACKETS.fullmatch(text)) > 0.9 and cells["*"]:
         names = {found["name"] for found in map(BRACKETS.fullmatch, cells) if found} - {None}
-        # arguments of predicates and constituents are no names
         others = names & {"V", "S", "TOP", *CONLL_CHUNKS} or [n for n in names if n[:3] == "ARG"]
-        return "brackets" if names and not others and cells["*"] else "nothing"
+        return "brackets" if names and not others else "nothing"
+    if (
+        share(("_", "-", "-X-", "*", "").__contains__) > 0.5
+        or share(lambda text: "*" in text) > 0.9
+    ):
+        return "nothing"
     # "B_X" or "o" would be tags that cannot be read
     if 0.4 * n_cells < cells["O"] < n_cells and len(cells) < 100:
         if share(re.compile(r"O|(?!.[-_])\S{2,}").fullmatch) == 1:

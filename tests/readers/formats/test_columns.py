@@ -198,3 +198,34 @@ def test_rows_of_unequal_width(tmp_path):
     first, problem = read(tmp_path, text, columns(2, 0, 3))
     assert first.words == ["Ann", "sang"]
     assert problem == Problem(tmp_path / "a.tsv", 5, '"2\tNew\tYork\tO"', "3 columns, got 4")
+
+
+CONLL_2012 = """#begin document (a/b); part 000
+a/b 0 0 Ann NNP (TOP(S(NP* - - - S1 (PERSON* (ARG0* (1
+a/b 0 1 Lee NNP *) - - - S1 *) *) 1)
+a/b 0 2 saw VBD (VP* see 01 1 S1 * (V*) -
+a/b 0 3 York NNP (NP*))) - - - S1 (GPE) (ARG1*) -
+
+a/b 0 0 It PRP (TOP(S(NP*) - - - S1 * -
+a/b 0 1 rained VBD (VP*))) rain 01 1 S1 * -
+a/b 0 2 there RB (ADVP*) - - - S1 * -
+a/b 0 3 . . *)) - - - S1 * -
+
+#end document
+"""
+NOTATIONS = {
+    "CoNLL-2012": (CONLL_2012, [(0, 2, "PERSON"), (3, 4, "GPE")]),
+    "types": ("Ann\tPER\nLee\tPER\nsaw\tO\nYork\tLOC\nand\tO\nus\tO\n\n", [(0, 2, "PER"), (3, 4, "LOC")]),
+    "bare": ("Ann NNP B\nLee NNP I\nsaw VBD O\nYork NNP B\n\n", [(0, 2, "ENTITY"), (3, 4, "ENTITY")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOTATIONS)
+def test_notations_of_entities(tmp_path, name):
+    """Brackets, with more columns where a sentence has more predicates; types or letters alone."""
+    text, entities = NOTATIONS[name]
+    first, *_ = found = read(tmp_path, text, Settings())
+    assert first.words[:4] == ["Ann", "Lee", "saw", "York"] and first.entities == entities
+    assert all(isinstance(sentence, Sentence) for sentence in found)
+    if name == "CoNLL-2012":
+        assert first.tags == ["NNP", "NNP", "VBD", "NNP"] and found[1].entities == []
