@@ -22,7 +22,7 @@ def classes(vocab, word):
 def test_classes_of_the_english_pipeline(tmp_path):
     vocab = spacy.blank("xx").vocab
     vocab.lookups = word_classes_of("en")
-    assert vocab.lookups.tables == ["hoseq_word_classes", "hoseq_sources"]
+    assert vocab.lookups.tables == ["hoseq_word_classes", "hoseq_sources", "hoseq_class_words"]
     nlp = spacy_hoseq.load("en", enable=[])
     for word in ("dog", "Running", "zyzzyvas"):
         assert classes(vocab, word) == classes(nlp.vocab, word)
