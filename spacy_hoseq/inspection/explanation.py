@@ -292,13 +292,7 @@ class _Decisions:
             p[OUTSIDE] = float(reading.posterior.segments(*place, tags)[0])
         other_names = [reading.labels[y] for y in others.tolist()]
         here = other_names[sentence.at :][:size]
-        name = against or here[0]
-        p_against = p.get(name, 1.0 - one.p)
-        if self.spans and against is None:  # compared with all that is not this chunk
-            name = chunks_in_words(here)
-            p_against = 1.0 - one.p
-        if name == one.label:
-            name = f"{name} of other words"
+        name, p_against = self._compared_with(one, here, against, p)
         difference, terms = sentence.difference(labels, others)
         return one._replace(
             against=name,
@@ -309,6 +303,20 @@ class _Decisions:
             labels=[reading.labels[y] for y in labels.tolist()],
             others=other_names,
         )
+
+    def _compared_with(
+        self, one: Explanation, here: Sequence[str], against: str | None, p: dict[str, float]
+    ) -> tuple[str, float]:
+        """What a decision is compared with, in words, and its probability. here: the other labels of
+        these words."""
+        name = against or here[0]
+        p_against = p.get(name, 1.0 - one.p)
+        if self.spans and against is None:  # with all that is not this chunk
+            name = chunks_in_words(here)
+            p_against = 1.0 - one.p
+        if name == one.label:
+            name = f"{name} of other words"
+        return name, p_against
 
     def _exactly(self, label: str, size: int) -> Mask:
         """The labels of the words of a decision (size, L); for chunks also those that can follow
