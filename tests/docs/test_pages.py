@@ -195,9 +195,9 @@ def test_arguments_of_initialize(page, rows):
 def registered(registry):
     """Names that the package registers: experiments and tests register others, perhaps in this process."""
     functions = getattr(spacy.registry, registry).get_all().items()
-    ours = [
-        name for name, function in functions if function.__module__.split(".")[0] == "spacy_hoseq"
-    ]
+    # what code of a page has registered is of no module
+    modules = {name: function.__module__ or "" for name, function in functions}
+    ours = [name for name, module in modules.items() if module.split(".")[0] == "spacy_hoseq"]
     return {name for name in ours if name.startswith("spacy_hoseq.")}
 
 
