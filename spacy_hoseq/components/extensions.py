@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from spacy.attrs import IDX, LENGTH
 from spacy.tokens import Doc
 
-from ..arrays import Floats, Floats32, Mask
+from ..arrays import Floats32
 from ..errors import Warnings
-from ..words import Words
 
 # {component name: {"labels": [...], "probabilities": (n, L) float32}}, rows of white space are 0
 MARGINALS = "hoseq_marginals"
@@ -30,47 +29,6 @@ def values_on(doc: Doc, extension: str) -> dict[str, Any] | None:
 def write_marginals(doc: Doc, name: str, labels: Sequence[str], probabilities: Floats32) -> None:
     """Save the marginals of the component `name` on the Doc, beside those of others."""
     _save(doc, MARGINALS, name, {"labels": list(labels), "probabilities": probabilities})
-
-
-def soft_gold(docs: Sequence[Doc], labels: Sequence[str], gold: Mask) -> Mask | Floats:
-    """Probabilities of labels that a teacher has saved on gold Docs (N, L). Of Docs without any, the
-    one label that is right, if it is known. RETURNS `gold` if no Doc has any.
-
-    gold (N, L): labels that may be right.
-    """
-    if not any(values_on(doc, MARGINALS) for doc in docs):
-        return gold
-    is_decided = gold.sum(axis=1, keepdims=True) == 1
-    q = np.where(is_decided, gold, 0.0)
-    start = 0
-    for doc in docs:
-        end = start + len(doc)
-        p = _probabilities(doc, labels)
-        total = p.sum(axis=1, keepdims=True)
-        if total.any():
-            q[start:end] = np.divide(p, total, out=p, where=total > 0)
-        start = end
-    return q
-
-
-def _probabilities(doc: Doc, labels: Sequence[str]) -> Floats:
-    """Saved marginals of these labels (n, L), by the component that has most of them; 0 if none has
-    half of them."""
-    p = np.zeros((len(doc), len(labels)))
-    column = {label: i for i, label in enumerate(labels)}
-    most = (len(labels) - 1) // 2
-    for values in (values_on(doc, MARGINALS) or {}).values():
-        known = [i for i, label in enumerate(values["labels"]) if label in column]
-        if len(known) > most:
-            most = len(known)
-            rows = values["probabilities"]
-            if isinstance(doc, Words):
-                rows = rows[doc.places]
-            # types of entities that were renamed may have become one: their columns are added up
-            is_same = np.zeros((rows.shape[1], len(labels)))
-            is_same[known, [column[values["labels"][i]] for i in known]] = 1
-            p = rows @ is_same
-    return p
 
 
 def write_decisions(

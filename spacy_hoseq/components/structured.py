@@ -14,7 +14,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import set_dropout_rate
 
-from ..arrays import Floats32
+from ..arrays import Floats, Floats32, Mask
 from ..decoders.choice import DECODERS, Decoder, KBest, k_best
 from ..decoders.problem import Potentials, PotentialsGradient, Weights
 from ..errors import Errors, wrong_value
@@ -31,8 +31,9 @@ from ..layers.upstream import upstream_labels, write_upstream
 from ..layers.weights import weights_in
 from ..learning.objectives import OBJECTIVES, Objective, distillation, log_likelihood
 from ..learning.parameter import UpdateRule
+from ..words import Words
 from .base import SequenceComponent
-from .extensions import soft_gold, write_marginals
+from .extensions import MARGINALS, values_on, write_marginals
 from .named import function_named, name_of
 from .predictions import Predictions
 from .saving import CANDIDATES, OF_CALIBRATION
@@ -255,3 +256,44 @@ def parts_of(docs: Sequence[Doc], most: int) -> list[Sequence[Doc]]:
     before = np.cumsum([0, *map(len, docs[:-1])]) // most
     bounds = [0, *np.flatnonzero(np.diff(before)) + 1, len(docs)]
     return [docs[start:end] for start, end in pairwise(bounds)]
+
+
+def soft_gold(docs: Sequence[Doc], labels: Sequence[str], gold: Mask) -> Mask | Floats:
+    """Probabilities of labels that a teacher has saved on gold Docs (N, L). Of Docs without any, the
+    one label that is right, if it is known. RETURNS `gold` if no Doc has any.
+
+    gold (N, L): labels that may be right.
+    """
+    if not any(values_on(doc, MARGINALS) for doc in docs):
+        return gold
+    is_decided = gold.sum(axis=1, keepdims=True) == 1
+    q = np.where(is_decided, gold, 0.0)
+    start = 0
+    for doc in docs:
+        end = start + len(doc)
+        p = _probabilities(doc, labels)
+        total = p.sum(axis=1, keepdims=True)
+        if total.any():
+            q[start:end] = np.divide(p, total, out=p, where=total > 0)
+        start = end
+    return q
+
+
+def _probabilities(doc: Doc, labels: Sequence[str]) -> Floats:
+    """Saved marginals of these labels (n, L), by the component that has most of them; 0 if none has
+    half of them."""
+    p = np.zeros((len(doc), len(labels)))
+    column = {label: i for i, label in enumerate(labels)}
+    most = (len(labels) - 1) // 2
+    for values in (values_on(doc, MARGINALS) or {}).values():
+        known = [i for i, label in enumerate(values["labels"]) if label in column]
+        if len(known) > most:
+            most = len(known)
+            rows = values["probabilities"]
+            if isinstance(doc, Words):
+                rows = rows[doc.places]
+            # types of entities that were renamed may have become one: their columns are added up
+            is_same = np.zeros((rows.shape[1], len(labels)))
+            is_same[known, [column[values["labels"][i]] for i in known]] = 1
+            p = rows @ is_same
+    return p

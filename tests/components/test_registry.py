@@ -61,6 +61,14 @@ def test_every_declared_name_is_found():
     expected["factories hoseq_merge_noun_chunks"] = (
         "spacy.language:Language.component.<locals>.add_component.<locals>.factory_func"
     )
+    # the same function with other defaults; a class in a module of its package
+    factories = "spacy_hoseq.components.factories"
+    expected["factories hoseq_senter"] = f"{factories}:make_hoseq_tagger"
+    expected["factories hoseq_ner"] = f"{factories}:make_hoseq_chunker"
+    local = "spacy_hoseq.layers.local_classifiers"
+    expected["architectures spacy_hoseq.LocalClassifiers.v1"] = (
+        f"{local}.classifiers:LocalClassifiers"
+    )
     assert json.loads(result.stdout) == expected
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from spacy.cli._util import app
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from typer.testing import CliRunner
 
@@ -16,7 +16,7 @@ import spacy_hoseq.cli  # noqa: F401 (adds its commands to spaCy's)
 from spacy_hoseq import patterns
 from spacy_hoseq.patterns.chinese import chinese_pos_rules
 
-from ..repository import call, script, tagged_docs, tagged_file
+from ..repository import call, script, tagged_file
 
 TREE = "( (S (NP-SBJ (PRP {}) ) (VP (VBZ naps) (NP (-NONE- *))) (. .) ))\n"
 CORPORA = {"ud": ("zh_ud_gsd/train.conllu", 1, 4), "ctb": ("zh_ctb_sdp/train.tsv", 0, 1)}
@@ -86,7 +86,8 @@ def test_counts_of_the_rules_are_those_of_the_training_data(tag_set, tmp_path):
     docs = DocBin()
     for block in data.decode("utf8").replace("\r\n", "\n").strip().split("\n\n"):
         rows = [line.split("\t") for line in block.split("\n") if line and line[0] != "#"]
-        docs.add(tagged_docs([" ".join(f"{row[word]}/{row[tag]}" for row in rows)])[0])
+        words, tags = [row[word] for row in rows], [row[tag] for row in rows]
+        docs.add(Doc(Vocab(), words=words, tags=tags))
     docs.to_disk(tmp_path / "train.spacy")
     rules = chinese_pos_rules(tag_set)
     found = script("treebanks/count_rules").count(rules, tmp_path / "train.spacy")

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import spacy
+from spacy.tokens import Span
 
 from spacy_hoseq.inspection import (
     Reading,
@@ -95,7 +96,7 @@ def test_chunks():
     pipe, doc = chunker_helpers.chunker_of(nlp), doc_of(nlp, "she gave him a cat .")
     fit_prediction_sets(pipe, chunker_helpers.examples_of(nlp))
     bounds = itertools.combinations(range(7), 2)
-    spans = [chunker_helpers.Span(doc, i, j, y) for i, j in bounds for y in ("NP", "VP")]
+    spans = [Span(doc, i, j, y) for i, j in bounds for y in ("NP", "VP")]
     sure = span_certainties(pipe, spans, entropy=False)
     for alpha in (0.2, 0.6):
         (found,) = prediction_sets(pipe, [doc], alpha, "chunks")

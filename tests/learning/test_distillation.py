@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from spacy_hoseq.components.extensions import soft_gold, write_marginals
+from spacy_hoseq.components.extensions import write_marginals
+from spacy_hoseq.components.structured import soft_gold
 from spacy_hoseq.learning import distillation, log_likelihood
 
 from ..oracle import central_differences, joint_table
