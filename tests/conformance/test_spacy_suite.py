@@ -76,7 +76,10 @@ RUNS = {
     "all": ("hoseq_tagger", node_ids(), EVERY, 59),
     "bidirectional": ("hoseq_bidirectional_tagger", WORDS, SMOOTHING | BIDIRECTIONAL, 45),
 }
-LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("all", "bidirectional")]
+LONG = [
+    pytest.param("all", marks=pytest.mark.long),
+    pytest.param("bidirectional", marks=pytest.mark.slow),
+]
 PYTEST_INI = """\
 [pytest]
 markers =

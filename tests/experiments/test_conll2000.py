@@ -43,7 +43,7 @@ def rows_of(page):
     return [re.split(r"\s*\|\s*", line) for line in lines]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_strategies(project):
     rows = rows_of((project / "reports" / "bidirectional.md").read_text("utf8"))
     for name, *figures in PUBLISHED:
@@ -55,7 +55,7 @@ def test_strategies(project):
             assert [strategy, order, f"{scores['tag_acc']:.2%}"] in [row[:3] for row in rows]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_layers(project):
     rows = rows_of((project / "reports" / "chunking.md").read_text("utf8"))
     systems = [path.parent for path in (project / "metrics" / "chunking").glob("*/report.json")]
