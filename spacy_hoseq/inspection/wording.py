@@ -45,7 +45,7 @@ SAYINGS = {
     "repeated_char": "repeats its characters as {}",
     "word_class": "is listed as {}",
 }
-CASES = {"lower": "in lower case", "upper": "in capitals", "title": "with a capital"}
+CASE_WORDS = {"lower": "in lower case", "upper": "in capitals", "title": "with a capital"}
 SHAPES = {
     "x": "is in lower case",
     "X": "is in capitals",
@@ -168,5 +168,5 @@ def lemma_in_words(label: str, word: str) -> str:
         if added:
             steps.append(f"add {side.format(added)}")
     if script.case != "keep":
-        steps.append(CASES[script.case])
+        steps.append(CASE_WORDS[script.case])
     return f"{lemma} ({', '.join(steps)})" if steps else lemma

@@ -13,7 +13,7 @@ from spacy.parts_of_speech import IDS as POS
 
 from .sentences import Problem, Sentence
 
-LONG = 1000  # words of a sentence that is none
+MAX_SENTENCE_WORDS = 1000  # a longer one is none
 
 
 class Finding(NamedTuple):
@@ -115,7 +115,7 @@ class Outcome:
         if n_numeric > 0.6 * n_tokens and n_tokens > 3:
             seen = f"{n_numeric:,} of {n_tokens:,} words are numbers"
             yield Finding(n_numeric / n_tokens, seen, "Say which column has words (--word-column)")
-        if self.longest > LONG:
+        if self.longest > MAX_SENTENCE_WORDS:
             seen = f"a sentence of {self.longest:,} words: there are no sentence boundaries"
             yield Finding(0.2, seen, "Put an empty line after each sentence")
         for what, n in self.unread.items():

@@ -37,15 +37,18 @@ def kinds_in(docs: Iterable[Doc]) -> list[str]:
     """The kinds of annotation that any Doc has, in the order of KINDS."""
     kinds: set[str] = set()
     for doc in docs:
-        present = {
-            "sentences": len(doc) > 1 and doc.has_annotation("SENT_START"),
-            "tags": doc.has_annotation("TAG"),
-            "features": doc.has_annotation("POS") or doc.has_annotation("MORPH"),
-            "lemmas": doc.has_annotation("LEMMA"),
-            "chunks": bool(keys_in([doc])),
-            "names": bool(doc.ents),
-        }
-        kinds.update(kind for kind, is_there in present.items() if is_there)
+        if len(doc) > 1 and doc.has_annotation("SENT_START"):
+            kinds.add("sentences")
+        if doc.has_annotation("TAG"):
+            kinds.add("tags")
+        if doc.has_annotation("POS") or doc.has_annotation("MORPH"):
+            kinds.add("features")
+        if doc.has_annotation("LEMMA"):
+            kinds.add("lemmas")
+        if keys_in([doc]):
+            kinds.add("chunks")
+        if doc.ents:
+            kinds.add("names")
     return [kind for kind in KINDS if kind in kinds]
 
 

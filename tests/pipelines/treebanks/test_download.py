@@ -33,7 +33,7 @@ FILES = [
     (f"{NAME}-r2.16/not-to-release/old.conllu", "old"),
     (f"{NAME}-r2.16/eval.py", "import os"),
     (f"{NAME}-r2.16/../../evil.conllu", "evil"),
-    ("/tmp/evil/x.conllu", "evil"),
+    ("/evil/x.conllu", "evil"),
 ]
 
 
