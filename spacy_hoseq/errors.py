@@ -287,8 +287,8 @@ class Errors(metaclass=WithCodes):
     HS174 = "{problem} cannot be written to standard output: it is one stream. Give a folder, or --format jsonl."
     HS175 = "A component of the pipeline has dropped the text, and gives no reason."
     HS177 = (
-        "{value!r} cannot be written as {format} so that it is read back: it has a tab, a line break, a space at an "
-        "end, or a meaning of the format. Take another --format: parquet, jsonl, spacy."
+        "{value!r} cannot be written as {format} so that it is read back: it is white space, has a tab, a line break, "
+        "a space at an end, or a meaning of the format. Take another --format: parquet, jsonl, spacy."
     )
     HS178 = (
         "The input has changed since {path} was started, so what is written may not belong to it. Give the same "

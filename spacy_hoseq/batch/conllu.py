@@ -111,6 +111,6 @@ def _escaped(spaces: str) -> str:
 
 
 def _checked(value: str) -> str:
-    if NOT_IN_CELLS.search(value):
+    if not value.strip() or NOT_IN_CELLS.search(value):
         raise ValueError(Errors.HS177.format(value=value, format="CoNLL"))
     return value

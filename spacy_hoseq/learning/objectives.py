@@ -27,7 +27,7 @@ from ..decoders.problem import Potentials, PotentialsGradient, check_possible, m
 
 # cost of a wrong label: the score by which it has to lose; AdaGrad's step adapts to its scale
 MARGIN = 1.0
-MIN_PROBABILITY = 1e-12  # of a label in the loss, which would be infinite for an impossible one
+MIN_PROBABILITY = 1e-300  # of a label in the loss, which would be infinite for an impossible one
 
 
 class Loss(NamedTuple):
