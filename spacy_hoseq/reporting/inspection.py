@@ -27,7 +27,7 @@ def _feature_rows(one: dict[str, Any]) -> list[tuple[str, str, str]]:
         return []
     counts = one["counts"]
     rows = []
-    for label in sorted(strongest, key=lambda label: -counts.get(label, 0))[:12]:
+    for label in frequent_labels(one, 12):
         features = []
         for row in [row for row in strongest[label] if row["weight"] > 0][:3]:
             # a feature without a name in the corpus is shown by its key
@@ -36,6 +36,17 @@ def _feature_rows(one: dict[str, Any]) -> list[tuple[str, str, str]]:
         count = f"{counts[label]:,}" if counts[label] else ""
         rows.append((label, count, "; ".join(features)))
     return rows
+
+
+def frequent_labels(one: dict[str, Any], number: int) -> list[str]:
+    """The labels that are most frequent in the corpus; without one, those with the largest weights."""
+
+    def order(label: str) -> tuple[int, float]:
+        weights = [abs(row["weight"]) for row in one["strongest"][label]]
+        return -one["counts"].get(label, 0), -max(weights, default=0.0)
+
+    labels = one["strongest"]
+    return sorted(labels, key=order)[:number] if len(labels) > number else list(labels)
 
 
 def _transition_rows(one: dict[str, Any]) -> list[tuple[str, str]]:
@@ -67,9 +78,23 @@ def inspection_page(components: Sequence[dict[str, Any]], *, title: str) -> str:
     """A page of HTML for all components."""
     # the page says how to get names, if a feature has none
     nameless = not all(map(has_names, components))
-    # a picture of transitions has at most 60 labels
-    values = {"nameless": nameless, "most": 60, "rule_of": rule_of}
+    # more than 60 labels are too many for a picture of transitions, and for a page
+    values = {
+        "nameless": nameless,
+        "most": 60,
+        "rule_of": rule_of,
+        "frequent_labels": frequent_labels,
+        "signs_of": _signs,
+    }
     return rendered("inspection.html.jinja", title=title, components=components, **values)
+
+
+def _signs(one: dict[str, Any]) -> list[int]:
+    """1 if features speak for labels, -1 if features speak against some."""
+    signs = set()
+    for row in chain.from_iterable(one["strongest"].values()):
+        signs.add(1 if row["weight"] > 0 else -1)
+    return sorted(signs, reverse=True)
 
 
 def has_names(one: dict[str, Any]) -> bool:
