@@ -1,6 +1,7 @@
 """Every message a user can meet, with a code: what was given, what was expected, what to do."""
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class WithCodes(type):
@@ -331,8 +332,14 @@ def not_found(what: str, source: object, expected: str) -> ValueError:
 
 
 def unknown_name(name: object, known: Iterable[str]) -> ValueError:
-    """The error [HS161] about a name. known: those that there are."""
-    return ValueError(Errors.HS161.format(name=name, known=", ".join(known)))
+    """The error [HS161] about a name. known: those that there are; of more than 30, the message has
+    the ten that are most like it."""
+    names = list(known)
+    listed = ", ".join(names)
+    if len(names) > 30:
+        nearest = get_close_matches(str(name), names, n=10, cutoff=0.0)
+        listed = f"{', '.join(nearest)} and {len(names) - len(nearest):,} more"
+    return ValueError(Errors.HS161.format(name=name, known=listed))
 
 
 def unreadable(actual: object, expected: str) -> ValueError:

@@ -7,6 +7,7 @@ import tempfile
 import webbrowser
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from itertools import chain
 from os.path import exists, isdir
 from pathlib import Path
 from socket import gethostname
@@ -318,14 +319,13 @@ def percent(p: float | None) -> str:
 
 def having(nlp: Language, names: Sequence[str], label: str | None) -> list[str]:
     """The components that have a label; all if it is None. RAISES ValueError [HS161]: none has it."""
-    if label is None:
+    is_lemmatizer = len(names) == 1 and nlp.get_pipe_meta(names[0]).factory == "hoseq_lemmatizer"
+    if label is None or is_lemmatizer:  # any lemma may be compared with
         return list(names)
     labels = {name: getattr(nlp.get_pipe(name), "labels", ()) for name in names}
     matching = [name for name in names if label in labels[name]]
     if not matching:
-        raise unknown_name(
-            label, ["; ".join(f"{', '.join(labels[name])} ({name})" for name in names)]
-        )
+        raise unknown_name(label, dict.fromkeys(chain.from_iterable(labels.values())))
     return matching
 
 

@@ -24,6 +24,7 @@ from spacy.tokens import Doc, Span
 from ..arrays import Labels, Mask
 from ..chunks import OUTSIDE, grammar
 from ..components.expected_spans import growing_tags
+from ..components.targets.lemmas import label_of
 from ..decoders import NoPath, Potentials, best_labels, path_score
 from ..decoders.problem import matching
 from ..errors import Errors, unknown_name
@@ -232,6 +233,11 @@ class _Decisions:
             word, size = reading.span(0, start, end)
             label = name or reading.labels[reading.best[word]]
             self._check(label)
+            if reading.target.place == "lemma" and against and against not in self.names:
+                # a lemma, in place of the label that makes it
+                lemma_label = label_of(reading.texts[0][start].text, against)
+                if lemma_label in self.names:
+                    against = lemma_label
             p = self._probabilities(word, size)
             one = Explanation(
                 component=reading.pipe.name,

@@ -20,7 +20,7 @@ from spacy_hoseq.inspection.explanation import annotated, as_data, decisions, ex
 from spacy_hoseq.layers.weights import weights_in
 from spacy_hoseq.reporting.text import explanation_text, render
 
-from ..builders import doc_of, spans_of, tagger_of
+from ..builders import doc_of, packaged, spans_of, tagger_of
 from ..components import bidirectional_helpers, chunker_helpers, helpers
 from ..reporting.unpacked import unpacked
 from ..repository import hoseq
@@ -356,3 +356,14 @@ def test_command_of_several_tokens(model):
     expected = [("hoseq_tagger", 1), ("hoseq_tagger", 2), ("hoseq_chunker", 0)]
     assert [(a["component"], a["first"]) for a in found] == expected
     assert found[0]["terms"][0]["kind"] in ("feature", "transition")
+
+
+def test_a_lemma_in_place_of_its_label():
+    nlp = packaged("en")
+    doc = nlp("They saw her duck.")
+    pipe = nlp.get_pipe("hoseq_lemmatizer")
+    found = explain(pipe, doc, 1, "saw")
+    assert found.label == "lower saw>see" and found.words[found.against] == "saw (in lower case)"
+    with pytest.raises(ValueError, match=r'"sawww" here\. Known: .*1,061 more') as raised:
+        explain(pipe, doc, 1, "sawww")
+    assert str(raised.value).count(">") == 10

@@ -92,7 +92,10 @@ def test_text_and_page(nlp, docs):
     text = inspection_text(components[0])
     assert ' is "' in text and "transition" in text and "as in" in text
     page = inspection_page(components, title="<Inside>")
-    assert "<title>&lt;Inside&gt;</title>" in page and page.count("<td class=p") + page.count("<td class=m") > 9
+    assert (
+        "<title>&lt;Inside&gt;</title>" in page
+        and page.count("<td class=p") + page.count("<td class=m") > 9
+    )
 
 
 def test_command(nlp, docs, tmp_path):
