@@ -8,8 +8,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_hoseq.decoders.answers import best_beside, choose, pattern_posterior, posterior
+from spacy_hoseq.decoders.answers import (
+    best_beside,
+    best_with,
+    choose,
+    pattern_posterior,
+    posterior,
+)
 from spacy_hoseq.decoders.choice import decode_exact
+from spacy_hoseq.decoders.problem import PatternTrie, Weights
 
 from .. import oracle
 from ..cases import Case, zero_case
@@ -34,9 +41,12 @@ def test_best_labelling_is_the_enumerated_one(case):
         assert not table.is_unique or labels.tolist() == table.best_labels.tolist()
 
 
+@pytest.mark.parametrize("is_chain", [False, True])
 @given(case=cases(signed=True, configurations=3, max_sequences=5), factor=st.sampled_from([1, 8]))
-def test_best_labelling_beside_a_known_posterior(case, factor):
+def test_best_labelling_beside_a_known_posterior(is_chain, case, factor):
     """Of flat distributions, which are decoded, and of sharp ones, where p(y | x) is above one half."""
+    if is_chain:
+        case = replace(case.without_patterns(), edge_scores=None)
     assume(oracle.is_feasible(case))
     potentials = case.potentials().scaled(factor)
     parts = np.split(best_beside(potentials, posterior(potentials)), case.starts[1:])
@@ -73,6 +83,28 @@ def test_ties_do_not_depend_on_negative_weights_of_another_sequence():
     alone = [decode_exact(single.potentials()) for single in case.singles()]
     assert got.labels.tolist() == np.concatenate([paths.labels for paths in alone]).tolist()
     assert got.scores.tolist() == [oracle.joint_table(single).best for single in case.singles()]
+
+
+@pytest.mark.parametrize("pattern", [None, ((0, 1), 1.0), ((0, 1), -1.0)])
+@pytest.mark.parametrize("n_labels", [0, 2])
+def test_a_batch_without_tokens(n_labels, pattern):
+    """With patterns that are worth something, or cost it; also before there are labels."""
+    patterns = (pattern,) if pattern and n_labels else ()
+    zeros = np.zeros((0, n_labels)), np.zeros((n_labels, n_labels))
+    potentials = Case(*zeros, np.zeros(0, int), patterns=patterns).potentials()
+    sums = posterior(potentials)
+    assert sums.expected.scores.shape == sums.nodes.shape == (0, n_labels)
+    assert not sums.expected.trans.any() and not sums.expected.node_weights.any()
+    assert decode_exact(potentials).labels.shape == best_beside(potentials, sums).shape == (0,)
+    assert best_with(potentials).shape == (0, n_labels)
+
+
+def test_a_trie_of_no_patterns_is_a_chain():
+    rng = np.random.default_rng(0)
+    case = Case(rng.normal(size=(6, 3)), rng.normal(size=(3, 3)), np.array([6]))
+    weights = Weights(case.trans, PatternTrie([], 3), np.zeros(3))
+    labels = decode_exact(case.potentials()._replace(weights=weights)).labels
+    assert labels.tolist() == oracle.joint_table(case).best_labels.tolist()
 
 
 @pytest.mark.parametrize("first", range(3))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from spacy_hoseq.learning import inequality
-from spacy_hoseq.learning.inequality import InequalityWeights, shrink
+from spacy_hoseq.learning.inequality import InequalityWeights, check_inequality_settings, shrink
 
 from ..strategies import SEEDS
 
@@ -201,6 +201,12 @@ def test_wrong_learn_rate(learn_rate):
 def test_wrong_width(width):
     with pytest.raises(ValueError, match=r"\[HS027\] Wrong width: .*0 or a positive number"):
         InequalityWeights(R, L, learn_rate=0.1, width=width, n_tokens=1)
+
+
+def test_too_many_passes():
+    check_inequality_settings(0.1, 0.0, 10_000)
+    with pytest.raises(ValueError, match=r"\[HS027\] Wrong passes: .*10,000 or fewer"):
+        check_inequality_settings(0.1, 0.0, 10_001)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -64,6 +64,8 @@ def best_beside(potentials: Potentials, sums: Posterior, *, tuning: Tuning = TUN
         p(y_t = a | x) < p(y' | x)           a is on no best labelling y*, because
                                              p(y_t = y*_t | x) >= p(y* | x) >= p(y' | x)
     """
+    if not sums.nodes.size:  # no tokens, and perhaps no labels yet
+        return np.zeros(len(sums.nodes), np.int32)
     labels: Labels = sums.nodes.argmax(axis=1).astype(np.int32)
     log_p = score_of_checked(potentials, labels) - sums.log_z
     slack = 1e-6 + 1e-9 * np.abs(sums.log_z)  # far above what rounding does
@@ -92,6 +94,8 @@ def best_with(potentials: Potentials, *, tuning: Tuning = TUNING) -> Floats:
     RAISES ValueError [HS020-HS038]. Time O(U L) a token, for U nodes of the trie.
     """
     best = np.empty(potentials.scores.shape)
+    if not best.size:
+        return best
     for lattice, part in lattices_of(potentials.check(), tuning):
         best[part.tokens[lattice.layout.tokens]] = max_marginals(lattice).T
     closed = np.flatnonzero(best.max(axis=1, initial=-np.inf) == -np.inf)

@@ -88,7 +88,7 @@ class Lattice:
 
     def labels(self, t: int) -> Ints:
         """Label of each state. RETURNS (S,)."""
-        return self.step(t).label
+        raise NotImplementedError
 
     def forward(self, t: int, before: Floats | None) -> Floats:
         """V_t: the best score of a path to each state. before: V_{t-1}. RETURNS (S, n)."""

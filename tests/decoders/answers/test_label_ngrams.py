@@ -104,6 +104,17 @@ def test_places_asked_for_in_any_order(case, seed):
             assert_same(as_table(lattice, PLACES[i], threshold), expected)
 
 
+@given(case=cases(max_labels=3, max_tokens=5), places=st.sampled_from(PLACES), data=st.data())
+def test_around_some_of_the_tokens(case, places, data):
+    """The n-grams of the whole lattice that are at these tokens."""
+    lattice = lattice_of(fit(case), 0.0)
+    start = data.draw(st.integers(0, len(case.scores)))
+    stop = data.draw(st.integers(start, len(case.scores)))
+    expected = as_table(lattice, places, 0.0)
+    here = {ngram: q for ngram, q in expected.items() if start <= ngram[0] < stop}
+    assert_same(as_table(lattice.between(start, stop), places, 0.0), here)
+
+
 def test_no_margin():
     lengths = np.array([2, 1])
     lattice = LabelLattice(certain_labels(np.array([1, 0, 2]), lengths), lengths, 0)
