@@ -63,7 +63,6 @@ class Warnings(metaclass=WithCodes):
         'The component "{name}" reads annotation that begins with "{prefix}" ({labels}) as "any label but this one". '
         'If these are labels of their own, set `neg_prefix = ""`.'
     )
-    HW012 = 'There is no file "{text}". The name itself is used as the text.'
     HW013 = "The outcome looks wrong: {seen}. {do}."
 
 
@@ -214,6 +213,10 @@ class Errors(metaclass=WithCodes):
     HS115 = (
         "The account of this run does not add up: {problem}. Do not use what was written; give the same command again "
         "with --force, while no other program changes these files."
+    )
+    HS116 = (
+        "The operating system refuses: {problem}. Look whether the file is there, may be read or written, and the disk "
+        "has room; then give the same command again."
     )
     HS120 = (
         "The tokenizer has no segmenter yet, so it cannot cut texts into words. Name a trained pipeline: "

@@ -8,29 +8,34 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 from spacy.cli._util import app
-from wasabi import msg
+from wasabi import Printer
 
 from .. import __version__
+from ..errors import Errors
+
+msg = Printer()
+# a file or a pipe is given no colours
+msg.show_color = msg.show_color and sys.stdout.isatty()
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabilities.
 
 \b
-  hoseq tag "They tag it at once."                    tag a text, with the English pipeline of the package
-  hoseq tag report.txt --html                         a file, as a page in the browser
-  hoseq apply en texts.jsonl -o annotated/ -j 4       any amount of text, in several processes
-  hoseq init tagger --lang de -o tagger.cfg           a config to train a tagger of your own with `spacy train`
-  hoseq convert wsj/ -o train.spacy --format trees    a corpus that spaCy does not read
-  hoseq serve                                         a page for text that one types
-  hoseq find-errors crf corpus.spacy -o doubts        likely annotation errors, the most doubtful first
-  hoseq select en pool.jsonl -n 200 -o next.jsonl     texts to annotate next
-  hoseq report training/model-best test.spacy -o r    how a model did: accuracy, confusions, probabilities
-  hoseq treebank UD_Welsh-CCG/ -o cy                  a whole pipeline from a treebank
-  hoseq distil en_core_web_trf texts/ -o student      a small pipeline from the labels of a large one
-  hoseq clusters raw.txt -n 1000 -o clusters.tsv      word clusters from raw text, as features
-  hoseq compact training/model-best dev.spacy -o small  a smaller model of the same accuracy
-  hoseq package en --install                          the English pipeline as a package for `spacy.load`
+  hoseq tag "They tag it at once."                     a text, by the English pipeline
+  hoseq tag report.txt --html                          a file, as a page in the browser
+  hoseq apply en texts.jsonl -o annotated -j 4         any amount of text
+  hoseq serve                                          a page for text that one types
+  hoseq convert wsj/ -o train.spacy --format trees     a corpus that spaCy does not read
+  hoseq init tagger --lang de -o tagger.cfg            a config, to train with `spacy train`
+  hoseq report training/model-best test.spacy -o r     how good it is, and where it is wrong
+  hoseq find-errors crf corpus.spacy -o doubts         likely annotation errors
+  hoseq select en pool.jsonl -n 200 -o next.jsonl      texts to annotate next
+  hoseq treebank UD_Welsh-CCG/ -o cy                   a whole pipeline from a treebank
+  hoseq distil en_core_web_trf texts/ -o student       a small pipeline, taught by a large one
+  hoseq clusters raw.txt -n 1000 -o clusters.tsv       word clusters, as features
+  hoseq compact my_model dev.spacy -o small            a smaller model, as accurate
+  hoseq package en --install                           the English pipeline for `spacy.load`
 
 All after `python -m spacy`; `--help` after any of them says more."""
 
@@ -54,9 +59,12 @@ class Commands(typer.Typer):
                 try:
                     function(*arguments, **options)
                 except (ImportError, OSError, ValueError) as error:
+                    problem = str(error)
+                    if isinstance(error, OSError) and not problem.startswith("[HS"):
+                        problem = Errors.HS116.format(problem=problem)
                     # standard output is for results
                     with redirect_stdout(sys.stderr):
-                        msg.fail(failed, str(error), exits=1)
+                        msg.fail(failed, problem, exits=1)
                 except KeyboardInterrupt as error:
                     print(f"Interrupted: {interrupted}.", file=sys.stderr)
                     # a shell reports 128 and the number of the signal, 2
@@ -80,7 +88,7 @@ def then(step: str) -> None:
 
 
 # spaCy finds it by its entry point, spacy_cli: `python -m spacy hoseq`
-hoseq_cli = Commands(name="hoseq", help=EXAMPLES)
+hoseq_cli = Commands(name="hoseq", help=EXAMPLES, context_settings={"max_content_width": 100})
 app.add_typer(hoseq_cli)
 
 

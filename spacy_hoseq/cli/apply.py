@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from tqdm import tqdm
-from wasabi import msg
 
 from ..errors import Errors
 from ..reporting.pages import uncalibrated
-from .app import hoseq_cli, then
+from .app import hoseq_cli, msg, then
 from .shared import Code, Model, show_account
 
 if TYPE_CHECKING:
@@ -80,11 +79,15 @@ def apply_cli(
     ] = None,
     code: Code = None,
 ) -> None:
-    """Annotate any amount of text with a trained pipeline. The same command goes on where an
-    interrupted one stopped.
+    """Annotate any amount of text with a trained pipeline.
 
-    What is written does not depend on the number of processes. Rows that fail are listed in
-    errors.jsonl; the exit status is 1 then.
+    \b
+      hoseq apply en texts/ -o annotated                          Parquet, in parts
+      hoseq apply en corpus.csv --text-key body -o annotated -f jsonl -j 4
+      cat texts.txt | hoseq apply zh - -o - | less                a stream of JSON lines
+
+    The same command goes on where an interrupted one stopped. What is written does not depend on
+    the number of processes. Rows that fail are listed in errors.jsonl; the exit status is 1 then.
 
     DOCS: docs/reference/command-line.md
     """

@@ -10,7 +10,6 @@ from typing import Any
 import typer
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
-from wasabi import msg
 
 from ..errors import Warnings, wrong_value
 from ..pipelines import run_code
@@ -24,7 +23,7 @@ from ..readers.judging import Outcome
 from ..readers.sentences import Sentence
 from ..readers.settings import CHOICES, Format, Settings
 from ..readers.splits import PARTS, SPLITS, in_part
-from .app import done, hoseq_cli
+from .app import done, hoseq_cli, msg
 from .shared import Force, check_free, progress, show_account, show_problems
 
 MAX_SHOWN = 12  # labels of a kind, files
@@ -150,8 +149,14 @@ def convert_cli(
     force: Force = False,
     # fmt: on
 ) -> None:
-    """Convert corpora to spaCy's binary format: treebanks, tagged text, columns, tables, texts with
-    offsets. Without options, the first lines of each file tell its format.
+    """Convert corpora to spaCy's binary format.
+
+    \b
+      hoseq convert wsj/ -o train.spacy --format trees
+      hoseq convert eng.train -o corpus --dev 0.1
+
+    It reads treebanks, tagged text, columns, tables, texts with offsets. Without options, the first
+    lines of each file tell its format.
 
     What cannot be read is left out and listed with file and line. The exit status is 1 if there was
     a problem. An outcome that looks wrong is told with what mends it.

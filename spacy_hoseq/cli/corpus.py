@@ -11,7 +11,6 @@ from spacy.tokens import Doc, SpanGroup
 from spacy.util import load_config, minibatch
 from thinc.api import Config
 from typer import Argument, Option
-from wasabi import msg
 
 from ..errors import not_found, unreadable, wrong_value
 from ..inspection.findings import corrected, find_errors
@@ -23,7 +22,7 @@ from ..readers.annotated import read_docs
 from ..readers.rows import read_values
 from ..readers.sentences import Problem
 from ..reporting.findings import annotation_tasks, findings_page, marked, task_of
-from .app import hoseq_cli
+from .app import hoseq_cli, msg
 from .shared import (
     Code,
     Components,
@@ -65,8 +64,13 @@ def find_errors_cli(
     force: Force = False,
     code: Code = None,
 ) -> None:
-    """Find likely annotation errors: where models that have not seen a text disagree most with its
-    annotation.
+    """Find likely annotation errors in a corpus.
+
+    \b
+      hoseq find-errors crf corpus.spacy -o doubts                a recipe of `hoseq init`
+      hoseq find-errors my.cfg corpus.spacy -o doubts --training.max_epochs 5
+
+    They are where models that have not seen a text disagree most with its annotation.
 
     DOCS: docs/tasks/annotation.md
     """
@@ -139,8 +143,12 @@ def correct_cli(
     output: Annotated[Path, Option("--output", "-o", help=".spacy file to write", dir_okay=False)],
     force: Force = False,
 ) -> None:
-    """Write a corpus with the findings that were accepted: `"accept": ["1"]` in a line takes its
-    first alternative.
+    """Write a corpus with the findings that were accepted.
+
+    \b
+      hoseq correct corpus.spacy doubts/findings.jsonl -o corrected.spacy
+
+    `"accept": ["1"]` in a line of findings.jsonl takes its first alternative.
 
     DOCS: docs/tasks/annotation.md
     """
@@ -196,8 +204,13 @@ def select_cli(
     force: Force = False,
     code: Code = None,
 ) -> None:
-    """Select the texts of which a trained pipeline is least sure, the best first, and the doubtful
-    words in them.
+    """Select the texts of which a pipeline is least sure.
+
+    \b
+      hoseq select en pool.jsonl -n 200 -o next.jsonl             for an annotation tool
+      hoseq select training/model-best pool/ -o next.spacy --per-word
+
+    They are to be annotated next, the best first. Their doubtful words are marked.
 
     DOCS: docs/tasks/annotation.md
     """

@@ -14,7 +14,6 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from thinc.api import Config
 from tqdm import tqdm
-from wasabi import msg
 
 from ..components.extensions import MARGINALS, values_on
 from ..errors import Errors, not_found, unknown_name, wrong_value
@@ -44,7 +43,7 @@ from ..pipelines.treebanks.training import save, train_recipe
 from ..readers.account import Account
 from ..readers.annotated import read_docs, spacy_files
 from ..reporting.report import n_bytes
-from .app import hoseq_cli
+from .app import hoseq_cli, msg
 from .apply import names_in
 from .model import package_cli
 from .shared import Code, Force, TextKey, finish, progress, show_problems, write
@@ -127,7 +126,7 @@ def distil_cli(
     force: Force = False,
     code: Code = None,
 ) -> None:
-    """Make a small, fast pipeline that labels texts as a large one does.
+    """Make a small pipeline that labels as a large one does.
 
     \b
       hoseq distil en_core_web_trf texts/ -o student                  all that the teacher sets

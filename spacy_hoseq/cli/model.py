@@ -16,7 +16,6 @@ from spacy.training import Example
 from spacy.util import run_command
 from tqdm import tqdm
 from typer import Argument, Option
-from wasabi import msg
 
 from ..errors import not_found
 from ..inspection.calibration import Calibration, calibrate
@@ -37,7 +36,7 @@ from ..readers.corpora import endings_of, has_docs
 from ..reporting.inspection import has_names, inspection_page, inspection_text
 from ..reporting.reliability import draw_calibration
 from ..reporting.report import as_markdown, as_page, examples_in, n_bytes, report
-from .app import done, hoseq_cli, then
+from .app import done, hoseq_cli, msg, then
 from .shared import (
     Code,
     Folder,
@@ -72,7 +71,13 @@ def report_cli(
     force: Force = False,
     code: Code = None,
 ) -> None:
-    """Write report.html, report.md and report.json: accuracy with intervals, labels, confusions,
+    """Write a report on a trained pipeline.
+
+    \b
+      hoseq report training/model-best test.spacy -o report
+      hoseq report en test.spacy -o report --against en_core_web_sm --train train.spacy
+
+    report.html, report.md and report.json have accuracy with intervals, labels, confusions,
     probabilities, the least certain sentences, likely annotation errors, and what another pipeline
     does otherwise.
 
@@ -145,8 +150,14 @@ def inspect_cli(
     force: Force = False,
     code: Code = None,
 ) -> None:
-    """Show what a pipeline has learnt: labels with their strongest features, transitions, label
-    patterns, sizes. Features are hashes in a model; a corpus in which they fire gives them names.
+    """Show what a trained pipeline has learnt.
+
+    \b
+      hoseq inspect en dev.spacy
+      hoseq inspect training/model-best dev.spacy -o inside.html
+
+    Labels with their strongest features, transitions, label patterns, sizes. Features are hashes in
+    a model; a corpus in which they fire gives them names.
 
     DOCS: docs/tasks/why.md
     """
@@ -195,9 +206,14 @@ def calibrate_cli(
     force: Force = False,
     code: Code = None,
 ) -> None:
-    """Divide all weights of each tagger and chunker by one temperature, at which its probabilities
-    fit the corpus. Labels and the order of alternatives stay. Figures "after" are of temperatures
-    found without the text that they are measured on.
+    """Make the probabilities of a pipeline fit a corpus.
+
+    \b
+      hoseq calibrate training/model-best dev.spacy -o calibrated
+
+    All weights of each tagger and chunker are divided by one temperature. Labels and the order of
+    alternatives stay. Figures "after" are of temperatures found without the text that they are
+    measured on.
 
     DOCS: docs/tasks/probabilities.md
     """
@@ -264,8 +280,14 @@ def compact_cli(
     force: Force = False,
     code: Code = None,
 ) -> None:
-    """Make a trained pipeline smaller: of each component of the package only the features and
-    weights stay that the metrics on a development corpus need.
+    """Make a trained pipeline smaller.
+
+    \b
+      hoseq compact training/model-best dev.spacy -o small
+      hoseq compact training/model-best dev.spacy -o small --tolerance 0.002 --metric tag_acc
+
+    Of each component of this package only the features and weights stay that the metrics on a
+    development corpus need.
 
     DOCS: docs/reference/command-line.md
     """
@@ -336,8 +358,13 @@ def package_cli(
     force: Force = False,
     code: Code = None,
 ) -> None:
-    """Make a package of a pipeline, with `spacy package`, and install it: then
-    `spacy.load("en_hoseq_sm")` finds it, and `pip` knows its version.
+    """Make a package of a pipeline, and install it.
+
+    \b
+      hoseq package en --install                                  for `spacy.load("en_hoseq_sm")`
+      hoseq package training/model-best -o packages               a wheel
+
+    `spacy package` makes it; `pip` knows its version.
 
     DOCS: docs/reference/command-line.md
     """

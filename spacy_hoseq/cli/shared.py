@@ -11,7 +11,6 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
 from typer import Argument, Option
-from wasabi import msg
 
 from ..components.base import SequenceComponent
 from ..errors import Errors
@@ -20,7 +19,7 @@ from ..readers.account import Account, whole
 from ..readers.annotated import read_docs
 from ..readers.sentences import Problem
 from ..readers.texts import texts_in
-from .app import done
+from .app import done, msg
 
 PROBLEMS_SHOWN = 20
 RAW_ENDINGS = (".txt", ".jsonl", ".spacy")  # of texts

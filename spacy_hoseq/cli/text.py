@@ -2,6 +2,7 @@
 any text."""
 
 import json
+import re
 import sys
 import tempfile
 import webbrowser
@@ -17,9 +18,9 @@ import typer
 from spacy.language import Language
 from spacy.tokens import Doc
 from typer import Argument, Option
-from wasabi import msg, table
+from wasabi import table
 
-from ..errors import Warnings, not_found, unknown_name, unreadable
+from ..errors import not_found, unknown_name, unreadable
 from ..inspection import Explanation, explanations
 from ..inspection.explanation import annotated, as_data, decisions, explained
 from ..pipelines.loading import embedded
@@ -27,7 +28,7 @@ from ..readers.files import lines_of
 from ..reporting.layers import Cell, Sentence, sentences_of
 from ..reporting.pages import uncalibrated
 from ..reporting.text import explanation_text, notes_of, reasons_of, text_page
-from .app import hoseq_cli, then
+from .app import hoseq_cli, msg, then
 from .shared import (
     Code,
     Components,
@@ -60,7 +61,12 @@ def tag_cli(
     code: Code = None,
     force: Force = False,
 ) -> None:
-    """Tag a text: each word with its labels, how probable they are, and its chunks and entities.
+    """Tag a text: labels, probabilities, chunks and entities.
+
+    \b
+      hoseq tag "They tag it at once."
+      hoseq tag zh "..."                                          by another pipeline
+      hoseq tag report.txt --html                                 a file, in the browser
 
     DOCS: docs/reference/command-line.md
     """
@@ -125,8 +131,15 @@ def explain_cli(
     force: Force = False,
     code: Code = None,
 ) -> None:
-    """Say why a token has its label, or a chunk is there, and not what comes next: the features,
-    transitions and label patterns that the difference of the best labellings is the sum of.
+    """Say why a token has its label, or a chunk is there.
+
+    \b
+      hoseq explain en "They tag it at once."                     the least sure label
+      hoseq explain en "They tag it at once." -t 1 --against NN
+      hoseq explain en "They tag it at once." -o why.html         each word, on a page
+
+    The score of the best labelling less that of the next one is a sum: of features, transitions and
+    label patterns.
 
     DOCS: docs/tasks/why.md
     """
@@ -187,9 +200,14 @@ def serve_cli(
     ] = None,
     code: Code = None,
 ) -> None:
-    """Serve a page for text that one types: words with their labels and probabilities, chunks, and
-    for each of them its alternatives and reasons. Only this machine can reach it, unless --host
-    says otherwise. Ctrl+C ends it.
+    """Serve a page for text that one types.
+
+    \b
+      hoseq serve                                                 http://127.0.0.1:8000
+      hoseq serve training/model-best --port 8080
+
+    It shows words with their labels and probabilities, chunks, and for each of them its alternatives
+    and reasons. Only this machine can reach it, unless --host says otherwise. Ctrl+C ends it.
 
     DOCS: docs/tasks/why.md
     """
@@ -214,8 +232,8 @@ def serve_cli(
 
 def texts_of(text: str) -> Iterator[str]:
     """The text itself, or a file or standard input ("-") by blocks of lines. RAISES ValueError
-    [HS172]: it is a folder, or not in UTF-8, or a line does not end; [HS159]: it has no words. WARNS
-    [HW012]: it looks like the name of a file that does not exist."""
+    [HS172]: it is a folder, or the name of a file that does not exist, or not in UTF-8, or a line does
+    not end; [HS159]: it has no words."""
     if isdir(text):
         raise unreadable(
             f"the folder {text}",
@@ -227,7 +245,10 @@ def texts_of(text: str) -> Iterator[str]:
         _check_unicode(text)
     endings = (".txt", ".md", ".html", ".csv", ".tsv", ".json", ".jsonl", ".conllu", ".spacy")
     if text.endswith(endings) and " " not in text and not is_path:
-        print(Warnings.HW012.format(text=text), file=sys.stderr)
+        raise unreadable(
+            f"{text}: there is no such file",
+            "a file or a text (a word like this: by standard input)",
+        )
     is_blank = True
     try:
         with Path(text).open("rb") if is_path else nullcontext(sys.stdin.buffer) as file:
@@ -293,7 +314,8 @@ def text_table(sentence: Sentence, notes: Collection[str] = ()) -> str:
         )
     # wasabi takes rows
     names, aligns, cells = zip(*columns, strict=True)
-    return table(list(zip(*cells, strict=True)), header=names, aligns=aligns, max_col=80)
+    rows = table(list(zip(*cells, strict=True)), header=names, aligns=aligns, max_col=80)
+    return re.sub(" +$", "", rows, flags=re.MULTILINE)
 
 
 def mark_of(layer: str, notes: Collection[str]) -> str:

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import spacy
 from spacy.tokens import Doc
 from typer import Argument, Option
-from wasabi import msg
 
 from ..arrays import Ints
 from ..errors import not_found
@@ -34,7 +33,7 @@ from ..pipelines.treebanks.training import (
     train_recipe,
 )
 from ..readers.account import Account
-from .app import done, hoseq_cli
+from .app import done, hoseq_cli, msg
 from .model import package_cli
 from .shared import (
     RAW_ENDINGS,
@@ -68,7 +67,13 @@ def init_cli(
     ] = "-",
     force: Force = False,
 ) -> None:
-    """Write a config for `spacy train`, complete and with comments, that fits corpora of any size.
+    """Write a config for `spacy train`, with comments.
+
+    \b
+      hoseq init tagger --lang de -o tagger.cfg
+      hoseq init entities | less
+
+    It is complete, and fits corpora of any size.
 
     DOCS: docs/reference/configs.md
     """
@@ -114,8 +119,13 @@ def clusters_cli(
     text_key: TextKey = "text",
     force: Force = False,
 ) -> None:
-    """Put words into clusters by the words before and after them in raw text: features for
-    `word_classes.v1`.
+    """Put words into clusters, from raw text.
+
+    \b
+      hoseq clusters raw.txt -n 1000 -o clusters.tsv
+      hoseq clusters wiki/ --lang de -o clusters.tsv --min-count 5
+
+    Words before and after them decide. Clusters are features for `word_classes.v1`.
 
     DOCS: docs/tasks/words.md
     """
@@ -195,13 +205,14 @@ def treebank_cli(
     install: Annotated[bool, Option("--install", help="Install it as a package, with pip")] = False,
     force: Force = False,
 ) -> None:
-    """Make a pipeline for `spacy.load` from a treebank: sentences, tags, parts of speech, features
-    and lemmas, with a card that says how good it is. What was done stays in OUTPUT-training; the
-    same command goes on from there.
+    """Make a whole pipeline from a treebank.
 
     \b
       hoseq treebank UD_Irish-IDT -o ga --install      fetched from its public repository
       hoseq treebank UD_Welsh-CCG/ -o cy --raw wiki.txt
+
+    It finds sentences, tags, parts of speech, features and lemmas, and has a card that says how good
+    it is. What was done stays in OUTPUT-training; the same command goes on from there.
 
     DOCS: docs/tasks/treebank.md
     """

@@ -32,12 +32,16 @@ COMMANDS = [
     (("apply", "en"), "annotated", ("-f", "jsonl"), "Parts 1 Texts 2 Tokens 10 Errors 2"),
     (("select", "en"), "next.jsonl", (), "Texts 2 Selected 2"),
     (("clusters",), "clusters.tsv", ("-n", "2", "--min-count", "1"), "Texts 2 Pairs of neighbours"),
+    (("convert",), "corpus.spacy", ("-f", "tagged"), "Docs 1 Sentences 2 Tokens 10 Problems 2"),
 ]
 
 
 @pytest.mark.parametrize("command, output, options, counts", COMMANDS)
 def test_account(command, output, options, counts, folder):
     out = folder.parent / output
+    if command == ("convert",):
+        words = TEXT.replace(".", " .").replace(" ", "/X ").replace("\n", "/X\n")
+        (folder / "good.txt").write_text(words)
     code, printed = hoseq(*command, folder, "-o", out, *options)
     assert code == 1, printed
     assert f"{ACCOUNT} {counts}" in printed
@@ -49,13 +53,40 @@ def test_account(command, output, options, counts, folder):
         assert "Permission denied" in printed and "No such file" in printed
 
 
-@pytest.mark.parametrize("command, output", [("find-errors", "doubts"), ("correct", "new.spacy")])
-def test_a_corpus_whose_docs_are_numbered_is_read_whole(command, output, folder):
-    """Findings would be of other Docs."""
-    DocBin(docs=[Doc(spacy.blank("en").vocab, words=["a"])]).to_disk(folder / "a.spacy")
-    (folder.parent / "answers.jsonl").write_text("")
-    answers = folder.parent / "answers.jsonl"
-    arguments = {"find-errors": ["crf", folder], "correct": [folder, answers]}
-    code, printed = hoseq(command, *arguments[command], "-o", folder.parent / output)
-    assert code == 1 and "HS172" in printed and "shut" in printed
-    assert not (folder.parent / output).exists()
+SHUT = {"find-errors": "HS172", "correct": "HS172", "treebank": "HS191"}
+MODELS = {"find-errors": "crf", "compact": "en", "report": "en", "calibrate": "en"}
+WHOLE = [*MODELS, "correct", "treebank"]
+
+
+@pytest.mark.parametrize(
+    "command, name", [*((name, "shut") for name in SHUT), *((name, "vanished") for name in WHOLE)]
+)
+def test_a_corpus_that_is_read_whole_or_not_at_all(command, name, folder, tmp_path):
+    """Findings would be of other Docs, parts of other sentences, and scores of less text."""
+    DocBin(docs=[Doc(spacy.blank("en").vocab, words=["a"])]).to_disk(folder / "good.spacy")
+    (folder / "good.conllu").write_text("1\ta\ta\tDET\tDT\t_\t0\troot\t_\t_\n\n")
+    (tmp_path / "answers").touch()
+    if name == "vanished":
+        (folder / "shut").rename(tmp_path / "elsewhere")
+        for ending in (".spacy", ".conllu"):
+            (folder / f"vanished{ending}").symlink_to("nowhere")
+    more = [tmp_path / "answers"] if command == "correct" else []
+    before = [MODELS[command]] if command in MODELS else []
+    code, printed = hoseq(command, *before, folder, *more, "-o", tmp_path / "new")
+    expected = SHUT[command] if name == "shut" else "HS116"
+    assert code == 1 and expected in printed and name in printed, printed
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_working_directory_that_is_gone(folder, tmp_path, monkeypatch):
+    """What needs none is done; a name that is relative to it is refused with a code."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert hoseq("tag", "They tag it.")[0] == 0
+    assert hoseq("apply", "en", folder / "good.txt", "-o", tmp_path / "out")[0] == 0
+    for command in ("apply en $ -o out", "select en $ -o out.jsonl", "distil en $ -o out"):
+        words = [word.replace("$", str(folder / "good.txt")) for word in command.split()]
+        code, printed = hoseq(*words)
+        assert code == 1 and "[HS" in printed, printed

@@ -3,9 +3,11 @@
 import re
 
 import pytest
+from spacy.cli._util import app
 from spacy.util import load_meta
 from typer.core import TyperOption
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from spacy_hoseq.cli import hoseq_cli
 from spacy_hoseq.pipelines import embedded_path
@@ -37,6 +39,16 @@ def test_a_letter_means_one_thing(name):
         assert [LETTERS[word] for word in shorts] == longs[: len(shorts)]
         if longs[0] in LETTERS.values():
             assert shorts, f"{longs[0]} has a letter in other commands"
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_fits_a_screen_with_examples_first(name):
+    words = ["hoseq", *filter(None, [name]), "--help"]
+    text = CliRunner().invoke(app, words, env={"COLUMNS": "120"}).output
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[4].startswith(f"    hoseq {name or 'tag'} "), text
+    assert "..." not in text.partition("Commands:")[2], "a sentence says it all"
 
 
 def test_a_switch_is_one_everywhere():

@@ -46,6 +46,14 @@ def test_a_text():
     assert re.search(r"PRON +Case=Nom\S+ +[01]\.\d\d +we +[01]\.\d\d +NP [01]\.\d\d", result.output)
 
 
+def test_what_a_pipe_is_given():
+    """No colour, no box, no spaces at the end of lines."""
+    output = tagged(f"{TEXT} Why?").output
+    assert output.isascii()
+    assert not re.search("\x1b| $", output, flags=re.MULTILINE)
+    assert "\x1b" not in tagged("xx_nothing", TEXT).output
+
+
 def test_the_readme_shows_what_is_printed():
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf8")
     shown = re.search(r'hoseq tag "(.+?)"\n```\n\n```text\n(.+?)```', readme, re.DOTALL)
@@ -107,9 +115,9 @@ def test_page(tmp_path):
 
 
 def test_names_of_files_that_are_none(tmp_path):
-    result = tagged("report.txt")
-    assert result.exit_code == 0 and '[HW012] There is no file "report.txt"' in result.stderr
-    assert "HW012" not in tagged("One word.").stderr
+    result = tagged("en", "report.txt")
+    assert result.exit_code == 1 and f"{NO_TEXT}report.txt: there is no such" in result.stderr
+    assert tagged("One word.txt").exit_code == tagged("report").exit_code == 0
     (tmp_path / "text.bin").write_bytes(b"a text\n\xff\n")
     result = tagged(str(tmp_path / "text.bin"))
     output = " ".join(result.output.split())

@@ -103,6 +103,9 @@ def _sentences(lines: Sequence[Line], separator: str, bracketed: bool) -> Iterat
             row = list(split_tag(piece, separator))
             if separator == "|":
                 row = piece.split("|")
+            elif bracketed:
+                # "VBG|NN": the annotators were not sure, and the first is taken
+                row[1] = row[1].partition("|")[0] or row[1]
             if not all(row) or len(row) not in (2, 3) or (rows and len(row) != len(rows[0])):
                 expected = f'a word, "{separator}" and its tag'
                 raise Unreadable(line.number, f'"{piece}"', expected)

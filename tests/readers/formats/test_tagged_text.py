@@ -49,7 +49,7 @@ sings/VBZ
 [ It/PRP ]
 rains/VBZ ./.
 ======================================
-[ A/DT title/NN ]
+[ A/DT title/NN|VB ]
 ======================================
 """
 
@@ -59,6 +59,7 @@ def test_files_of_the_penn_treebank(tmp_path):
     texts = [" ".join(each.words) for each in sentences]
     assert texts == ["Ann Lee sings . ''", "It rains .", "A title"]
     assert sentences[0].tags == ["NNP", "NNP", "VBZ", ".", "''"]
+    assert sentences[2].tags == ["DT", "NN"], "the first of those that it may be"
 
 
 @pytest.mark.parametrize(
