@@ -309,7 +309,7 @@ def docs_in(
 def show(account: Account, outcome: Outcome, n_docs: int) -> None:
     """What became of files; counts, without those that are 0 and need no mention; labels; the first
     sentence; problems."""
-    counts = {"Docs": n_docs, **outcome.counts}
+    counts = {"Docs": n_docs, **outcome.counts, "Problems": len(account.problems)}
     for kind in ("Chunks", "Entities"):
         counts[kind] = outcome.labels[kind].total()
     shown: dict[str, int] = {}

@@ -44,7 +44,7 @@ def test_account(command, output, options, counts, folder):
         (folder / "good.txt").write_text(words)
     code, printed = hoseq(*command, folder, "-o", out, *options)
     assert code == 1, printed
-    assert f"{ACCOUNT} {counts}" in printed
+    assert f"{ACCOUNT} {counts}" in printed, printed
     assert out.exists(), "what could be read is done"
     if command[0] == "apply":
         errors = list(srsly.read_jsonl(out / "errors.jsonl"))
