@@ -58,14 +58,6 @@ CONTENTS = {
         "reference/errors",
         "reference/api/index",
     ],
-    "How it works inside": ["architecture", "algorithms", "patterns-way"],
-    "The papers": [
-        "papers",
-        "papers/easiest-first",
-        "papers/nonnegative",
-        "papers/sparse-crf",
-        "papers/multilayer",
-    ],
     "Measurements": [
         "measurements/index",
         "measurements/performance",
@@ -75,6 +67,14 @@ CONTENTS = {
         "measurements/names",
         "measurements/chinese",
     ],
+    "The papers": [
+        "papers",
+        "papers/easiest-first",
+        "papers/nonnegative",
+        "papers/sparse-crf",
+        "papers/multilayer",
+    ],
+    "How it works inside": ["architecture", "algorithms", "patterns-way"],
 }
 
 LOADED = re.compile(
@@ -90,6 +90,7 @@ html_theme = "furo"
 html_title = "spacy_hoseq"
 html_show_copyright = False
 html_copy_source = False
+smartquotes = False  # an option is "--dev"
 exclude_patterns = []
 myst_heading_anchors = 4  # links as on GitHub: page.md#title-in-lower-case
 autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": False}

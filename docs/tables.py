@@ -4,7 +4,7 @@ A page has a comment in the place of each: `<!-- settings: NAME -->` of a factor
 and docstring), `<!-- errors -->` and `<!-- warnings -->` (their messages), `<!-- template sets -->`, `<!-- rooms -->`,
 `<!-- names -->`. So nothing of them is written twice. In Python: `help(HoseqTagger)`.
 
-Options of commands stand in the page itself, each table below `<!-- options: COMMAND -->`: `python docs/tables.py`
+Options of commands stand in the page itself, each list below `<!-- options: COMMAND -->`: `python docs/tables.py`
 writes them anew.
 """
 
@@ -30,7 +30,7 @@ MARK = re.compile(
     r"^<!-- (settings|errors|warnings|template sets|rooms|names)(?:: (\S+))? -->$",
     flags=re.MULTILINE,
 )
-OPTIONS = re.compile(r"^<!-- options: (\S+) -->\n(?:\n(?:\|.*\n)+)?", flags=re.MULTILINE)
+OPTIONS = re.compile(r"^<!-- options: (\S+) -->\n(?:\n(?:- `.*\n)+)?", flags=re.MULTILINE)
 COMMANDS = Path(__file__).parent / "reference" / "command-line.md"
 SAID_ABOVE = (
     "Replace the output if it is there",
@@ -73,10 +73,22 @@ def made(kind: str, name: str) -> str:
 
 def with_options(text: str) -> str:
     """The page of the commands with the options of each as its `--help` has them."""
-    header = ("Option", "Default", "What it does")
     return OPTIONS.sub(
-        lambda mark: f"{mark[0].splitlines()[0]}\n\n{table(header, options(mark[1]))}\n", text
+        lambda mark: f"{mark[0].splitlines()[0]}\n\n{listed(options(mark[1]))}\n", text
     )
+
+
+def listed(rows: Sequence[tuple[str, str, str]]) -> str:
+    """Markdown: options with the same help are one item, the default stands in parentheses."""
+    items: dict[tuple[str, str], list[str]] = {}
+    for spelled, default, text in rows:
+        items.setdefault((default, text), []).append(spelled)
+    lines = []
+    for (default, text), spellings in items.items():
+        default = f" ({default})" if default else ""
+        escaped = re.sub(r"([\\*])", r"\\\1", text)
+        lines.append(f"- {', '.join(spellings)}{default}: {escaped}")
+    return "\n".join(lines)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

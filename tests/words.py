@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from .docs.pages import PAGES
 
 MADE = re.compile(
-    r"^<!-- begin (.+?) -->\n.*?^<!-- end \1 -->$|^<!-- options: \S+ -->\n\n(?:\|[^\n]*\n)+",
+    r"^<!-- begin (.+?) -->\n.*?^<!-- end \1 -->$|^<!-- options: \S+ -->\n\n(?:- `[^\n]*\n)+",
     flags=re.DOTALL | re.MULTILINE,
 )
 CODE = re.compile(r"^```.*?^```$|^    [^\n]*$", flags=re.DOTALL | re.MULTILINE)

@@ -25,7 +25,7 @@ def test_options_are_those_of_the_commands():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_options(name):
-    """All have a row that says what they do; the text names no other."""
+    """The list says what all of them do; the text names no other."""
     options = set()
     for each in COMMANDS[name].params:
         if each.opts[0].startswith("-") and each.name != "help":
@@ -33,8 +33,8 @@ def test_options(name):
                 options |= {*each.opts, *each.secondary_opts}
     text = section(PAGE, f"`python -m spacy hoseq {name}`")
     text, _, rows = text.partition(f"<!-- options: {name} -->")
-    cells = [row.split(" | ") for row in rows.splitlines() if row.startswith("| `")]
-    assert {option for row in cells for option in re.findall(r"`(-[^`]+)`", row[0])} == options
+    cells = [row.partition(": ") for row in rows.splitlines() if row.startswith("- `")]
+    assert {option for row in cells for option in re.findall(r"`(--?\w[^`]*)`", row[0])} == options
     assert all(len(row[2]) > 5 for row in cells)
     named = set(re.findall(r"(?<![-\w`])`?(--?[a-z][a-z-]*)", text, flags=re.IGNORECASE)) - {"--"}
     assert named <= options | {"-m"}  # python -m
