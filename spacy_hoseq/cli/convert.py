@@ -181,9 +181,11 @@ def convert_cli(
     if n_sents is None:
         n_sents = 1 if shares else 10
     outcome = Outcome()
-    docs = list(progress(docs_in(formats, settings, n_sents, account, outcome)))
+    docs = progress(docs_in(formats, settings, n_sents, account, outcome))
+    # a part is chosen by all texts; what is not divided is never in memory as Docs
+    undivided = [*docs] if shares else DocBin(ATTRIBUTES, docs=docs)
     show_formats(formats, settings)
-    show(account, outcome, len(docs))
+    show(account, outcome, len(undivided))
     findings = [*outcome.findings()]
     for finding in findings:
         msg.warn(Warnings.HW013.format(seen=finding.seen, do=finding.do))
@@ -191,19 +193,25 @@ def convert_cli(
         msg.fail("There are no sentences; nothing is written", exits=1)
     if findings and strict:
         msg.fail("The outcome looks wrong (--strict); nothing is written", exits=1)
-    parts = divided(docs, shares, seed) if shares else {"": docs}
-    for name, some in parts.items():
-        file = output_path / f"{name}.spacy" if name else output_path
-        with account.writing(file) as new:
-            DocBin(ATTRIBUTES, docs=some).to_disk(new)
+    sizes: list[str] = []
+    if isinstance(undivided, DocBin):
+        with account.writing(output_path) as new:
+            undivided.to_disk(new)
+    else:
+        for name, part_docs in divided(undivided, shares, seed).items():
+            with account.writing(output_path / f"{name}.spacy") as new:
+                DocBin(ATTRIBUTES, docs=part_docs).to_disk(new)
+            sizes.append(f"{name} {len(part_docs):,}")
     account.check()
     if account.problems:
         msg.warn(f"Without what is listed above: {output_path}", exits=1)
-    sizes = ", ".join(f"{name} {len(some):,}" for name, some in parts.items() if name)
+    # words alone are fine: some corpora have no labels
+    if outcome.richness and any(finding.spoiled > 0.5 for finding in findings):
+        msg.warn(f"Most of it is lost or looks wrong: {output_path}", exits=1)
     if not settings.lang or all(is_unspaced(file, format) for file, format in formats.items()):
         settings = replace(settings, lang="zh")
     done(
-        f"{output_path}: {sizes}" if sizes else output_path,
+        f"{output_path}: {', '.join(sizes)}" if sizes else output_path,
         next_command(outcome, settings.lang, output_path, "dev" in shares),
     )
 

@@ -50,7 +50,7 @@ class Outcome:
         if isinstance(item, Problem):
             self.problems.append(item)
             self.counts["Problems"] += 1
-            self.counts["Sentences lost"] += not item.is_partial
+            self.counts["Spans lost" if item.is_partial else "Sentences lost"] += 1
             return
         self.counts["Sentences" if item.words else "Sentences of traces only"] += 1
         self.counts["Tokens"] += len(item.words)
@@ -104,8 +104,11 @@ class Outcome:
             return
         n_tokens = max(self.counts["Tokens"], 1)
         if not self.richness:
-            seen = "no word has a label"
-            yield Finding(1.0, seen, "Name the columns (--tag-column, --entity-column)")
+            do = "Name the columns (--tag-column, --entity-column)"
+            for sign in ",;|":
+                if sum(sign in word for word in self._words) > 0.9 * len(self._words):
+                    do = f'Say what separates columns (--separator "{sign}")'
+            yield Finding(1.0, "no word has a label", do)
         yield from self._unlikely_tags()
         n_broken = self.counts["words with white space"]
         if n_broken > 0.05 * n_tokens and n_tokens > 10:
@@ -125,8 +128,15 @@ class Outcome:
         yield from self._lone_labels()
         n_dropped = self.counts["Annotations dropped"]
         if n_dropped:
+            n_read = sum(labels.total() for labels in self.labels.values())
             seen = f"{n_dropped:,} annotations are dropped: of parts of words, without label, or on others"
-            yield Finding(0.0, seen, "Those that overlap are kept with --spans-key")
+            do = "Those that overlap are kept with --spans-key"
+            yield Finding(n_dropped / (n_dropped + n_read), seen, do)
+        n_lost = self.counts["Spans lost"]
+        if n_lost > self.labels["Entities"].total():
+            problem = next(problem for problem in self.problems if problem.is_partial)
+            seen = f"most spans cannot be read, {n_lost:,}, the first: {problem.actual}"
+            yield Finding(0.5, seen, f"Expected: {problem.expected}")
 
     def _unread_lines(self) -> Iterator[Finding]:
         n_bytes = sum(problem.actual.startswith("the byte 0x") for problem in self.problems)

@@ -59,7 +59,11 @@ def rows_of(
 
 
 def json_rows(
-    path: Path, lines: Iterator[Line | Problem], expected: str = "JSON", *, lists: bool = True
+    path: Path,
+    lines: Iterator[Line | Problem],
+    expected: str = "JSON",
+    *,
+    lists: bool = True,
 ) -> Iterator[Entry | Problem]:
     """The values of JSON lines, without empty lines; with `lists` also those of one list."""
     first = next((line for line in lines if isinstance(line, Problem) or line.text.strip()), None)
@@ -101,8 +105,8 @@ def _is_json_line(text: str) -> bool:
 
 def rows_in(value: Any) -> list[Any]:
     """The rows of a list, or of an object that has them under a usual name; else the object."""
-    if isinstance(value, list) and value and not isinstance(value[0], str):
-        return value
+    if isinstance(value, list | tuple) and value and not isinstance(value[0], str):
+        return [*value]
     if not isinstance(value, dict):
         return []
     for key in ("annotations", "examples", "documents", "data", "rows"):
@@ -123,7 +127,7 @@ def literal(value: Any) -> Any:
         return value
     for parse in (partial(json.loads, strict=False), ast.literal_eval):
         with suppress(MemoryError, RecursionError, SyntaxError, TypeError, ValueError):
-            return parse(text.strip())
+            return parse(text.strip().rstrip(","))  # a row of a list
     return value
 
 
@@ -215,7 +219,13 @@ def read_values(
             if is_json:
                 srsly.json_dumps(entry.value)  # no file can have half of a pair of surrogates
             yield from read(entry)
-        except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        except (
+            AttributeError,
+            LookupError,
+            OverflowError,
+            TypeError,
+            ValueError,
+        ) as error:
             # a fault of the whole file, not of this row
             if str(error).startswith("[HS"):
                 raise

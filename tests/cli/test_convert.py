@@ -387,7 +387,8 @@ def test_an_outcome_that_looks_wrong_is_told_with_what_mends_it(tmp_path, out, s
     path = write(tmp_path, {"a.conll": text}) / "a.conll"
     code, output = run(path, out, "-f", "columns", *options)
     assert "[HW013] The outcome looks wrong" in output and seen in output
-    assert code == (seen == "cannot be read") and out.exists()
+    is_mostly_lost = seen in ("cannot be read", "different tags of", "words are numbers")
+    assert code == is_mostly_lost and out.exists()
     out.unlink()
     code, output = run(path, out, "-f", "columns", "--strict", *options)
     assert code == 1 and "--strict" in output and not out.exists()

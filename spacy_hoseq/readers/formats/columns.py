@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from statistics import mode
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ MAYBE_COMMENT = ("#", "-DOCSTART-")  # beginnings of lines that may be no words
 ENTITY_TAG = re.compile(r"O|[BIMELSU]-.+")
 BARE_TAG = re.compile(r"[BIMELSUO]")  # of spans of one type
 BRACKETS = re.compile(r"(\((?P<name>[A-Z_]+))?\*?(?P<end>\)?)")  # of spans in CoNLL-2012
-CONLL_CHUNKS = "NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP".split()
+CONLL_CHUNKS = "NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP NC VC PC".split()  # also of German
 
 
 class Row(NamedTuple):
@@ -150,7 +151,8 @@ def cell(fields: Sequence[str], number: int) -> str:
 def columns_of(blocks: Sequence[list[list[str]]], given: Columns) -> tuple[Columns, dict[int, str]]:
     """Finds the columns of sentences that are not given, and the kind of each column. blocks: the
     fields of each row."""
-    widths = Counter(map(len, chain.from_iterable(blocks)))
+    # of each sentence the usual width: a damaged row says nothing
+    widths = Counter(mode(map(len, block)) for block in blocks if block)
     width = max(widths, key=widths.__getitem__, default=1)
     if len(widths) > 1:  # as many columns more as a sentence has predicates
         width = min([width, *(n for n, count in widths.items() if 10 * count > widths.total())])
@@ -197,8 +199,8 @@ def _kind(column: Sequence[Sequence[str]], n_words: int) -> str:
         return sum(n for text, n in cells.items() if of(text)) / n_cells
 
     # tags first: also words could be "O", but not all of them
-    if share(is_entity_tag) > 0.9:
-        types = {text[2:] for text in cells if is_entity_tag(text)} - {""}
+    if share(lambda text: is_entity_tag(respelled(text))) > 0.9:
+        types = {respelled(text)[2:] for text in cells} - {""}
         if not types:
             return "O"
         return "chunks" if types.issubset(CONLL_CHUNKS) else "entities"
@@ -214,7 +216,6 @@ def _kind(column: Sequence[Sequence[str]], n_words: int) -> str:
         or share(lambda text: "*" in text) > 0.9
     ):
         return "nothing"
-    # "B_X" or "o" would be tags that cannot be read
     if 0.4 * n_cells < cells["O"] < n_cells and len(cells) < 100:
         if share(re.compile(r"O|(?!.[-_])\S{2,}").fullmatch) == 1:
             return "types"
@@ -304,8 +305,19 @@ def standard_tags(cells: Sequence[str], kind: str, name: str) -> list[str]:
             text = f"{letter}-{is_open}" if is_open else "O"
             if brackets["end"]:
                 is_open = ""
-        tags.append(text)
+        tags.append(respelled(text))
     return tags
+
+
+def respelled(tag: str) -> str:
+    """An entity tag as others have it: "B-PER" for b-PER, B_PER and PER-B, "O" for o. Other texts stay."""
+    before = re.fullmatch(r"([BIMELSUbimelsu])[-_](.+)", tag)
+    if before:
+        return f"{before[1].upper()}-{before[2]}"
+    behind = re.fullmatch(r"(.{2,})[-_]([BIMELSU])", tag)
+    if behind:
+        return f"{behind[2]}-{behind[1]}"
+    return "O" if tag == "o" else tag
 
 
 def labelled(

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import spacy
 from spacy.language import Language
@@ -30,7 +30,6 @@ from ..rows import Entry, literal, read_values
 from ..sentences import Items, LabelledSpan, Problem, Sentence
 from ..settings import Format, Settings
 
-Offsets = tuple[int, int, str]
 TEXT_KEYS = ("text", "data", "document", "content", "sentence")
 SPAN_KEYS = ("spans", "entities", "labels", "label", "annotations", "annotation", "ner", "tokens")
 # names of the fields of a span, without "_"
@@ -41,6 +40,15 @@ SPAN_FIELDS = {
     "label": re.compile("labels?|type|tag|class|category|entity(label|type|group)?"),
     "text": re.compile("text|value|word|mention"),
 }
+
+
+class Offsets(NamedTuple):
+    """A span by its characters. label: "" = none was given. words: what it should be; "" = not known."""
+
+    start: int
+    end: int
+    label: str
+    words: str = ""
 
 
 def offsets_format() -> Format:
@@ -67,40 +75,69 @@ def read_offsets(path: Path, settings: Settings) -> Items:
 def text_and_spans(value: Any) -> tuple[str, list[Offsets] | None]:
     """The text and the spans of a value; None = nobody has answered. RAISES LookupError, TypeError,
     ValueError, AttributeError: it has no known form."""
-    # spaCy: [text, {"entities": ...}]
+    # spaCy: [text, {"entities": ...}], or the list of entities alone
     if isinstance(value, list | tuple):
-        value = {"text": value[0], **value[1]}
+        text, spans = value
+        value = {"text": text, **(spans if isinstance(spans, dict) else {"entities": spans})}
     row = {key.strip().lower(): literal(cell) for key, cell in value.items()}
+    answers = row.get("annotations", row.get("completions"))
+    if isinstance(answers, list) and all(isinstance(a, dict) and "result" in a for a in answers):
+        return _task(row, answers)
     for key in ("annotations", "data"):
         # spaCy's "annotations" may have "entities"
         if isinstance(row.get(key), dict) and "annotations" not in row[key]:
             row = {**row.pop(key), **row}
-    text = [row[key] for key in (*TEXT_KEYS, *row) if isinstance(row.get(key), str)][0]
-    # answers of Prodigy; tasks of Label Studio have a list of annotations with a result each
+    texts = [cell for cell in row.values() if isinstance(cell, str)]
+    text = next((row[key] for key in TEXT_KEYS if isinstance(row.get(key), str)), None)
+    # answers of Prodigy
     if row.get("answer") in ("reject", "ignore"):
+        return text or max(texts, key=len), None
+    spans = _spans(row, text or max(texts, key=len))
+    if text is None:
+        # under another key, the longest string is a text if spans fit into it
+        text = max(texts, key=len)
+        if not spans or max(span.end for span in spans) > len(text):
+            raise LookupError(TEXT_KEYS)
+    return text, spans
+
+
+def _task(row: dict[str, Any], answers: list[dict[str, Any]]) -> tuple[str, list[Offsets] | None]:
+    """The text and the spans of a task of Label Studio. RAISES as `text_and_spans`."""
+    data = row["data"] if isinstance(row.get("data"), dict) else row
+    texts = [cell for cell in data.values() if isinstance(cell, str)]
+    text = next((data[key] for key in TEXT_KEYS if isinstance(data.get(key), str)), None)
+    text = text or max(texts, key=len)
+    results = [answer["result"] for answer in answers if not answer.get("was_cancelled")]
+    if not results:
         return text, None
-    answers = row.get("annotations", row.get("completions"))
-    if isinstance(answers, list) and all(isinstance(a, dict) and "result" in a for a in answers):
-        results = [a["result"] for a in answers if not a.get("was_cancelled")]
-        if not results:
-            return text, None
-        values = [result.get("value", {}) for result in results[0]]
-        return text, [_offsets(value, text) for value in values if "start" in value]
+    spans: list[Offsets] = []
+    for result in results[0]:
+        # others are relations, choices and comments
+        if str(result.get("type", "labels")).endswith("labels") and "start" in result["value"]:
+            spans += _offsets(result["value"], text)
+    return text, spans
+
+
+def _spans(row: dict[str, Any], text: str) -> list[Offsets] | None:
+    """The spans in the first field that has some; None = there is no such field. RAISES ValueError:
+    the fields of spans cannot be read."""
     is_given = False
     for key in (*SPAN_KEYS, *row):
-        spans = row.get(key)
-        is_given |= key in SPAN_KEYS and bool(spans)
-        if isinstance(spans, list | tuple):
+        cells = row.get(key)
+        if isinstance(cells, dict):
+            cells = next((cells[inner] for inner in SPAN_KEYS if inner in cells), cells)
+        is_given |= key in SPAN_KEYS and bool(cells)
+        if isinstance(cells, list | tuple) and (cells or key in SPAN_KEYS):
             with suppress(AttributeError, LookupError, TypeError, ValueError):
-                return text, [_offsets(span, text) for span in spans]
+                return [span for cell in cells for span in _offsets(cell, text)]
     if is_given:
-        raise ValueError(value)
-    return text, None
+        raise ValueError(row)
+    return None
 
 
-def _offsets(span: Any, text: str) -> Offsets:
-    """Start, end and label of [start, end, label] or of an object. RAISES LookupError, TypeError,
-    ValueError."""
+def _offsets(span: Any, text: str) -> list[Offsets]:
+    """The offsets of [start, end, label] or of an object, once for each of its labels. RAISES LookupError,
+    TypeError, ValueError."""
     if isinstance(span, list | tuple):
         start, end = [part for part in span if type(part) is int][:2]
         names = [part for part in span if isinstance(part, str) and part != text[start:end]]
@@ -112,36 +149,50 @@ def _offsets(span: Any, text: str) -> Offsets:
                 fields.setdefault(name, value)
     start = fields["start"]
     end = fields["end"] if "end" in fields else start + fields["length"]
-    label = fields["label"]
-    if isinstance(label, list):
-        label = label[0]
     # True is an int, too
     if not (type(start) is int and type(end) is int):
         raise TypeError(span)
-    if not isinstance(label, str) or not label:
-        raise ValueError(span)
     words = fields.get("text")
-    if words and text[start:end] != words:
-        wide = text.encode("utf-16-le")  # characters as JavaScript counts them
-        if text[start : end + 1] == words:
-            end += 1
-        elif wide[2 * start : 2 * end] == words.encode("utf-16-le"):
-            start, end = (len(wide[: 2 * at].decode("utf-16-le")) for at in (start, end))
-    return start, end, label
+    if isinstance(words, str):
+        start, end = _fitted(start, end, words, text)
+    labels = fields["label"]
+    if not isinstance(labels, list):
+        labels = [labels]
+    if not all(isinstance(label, str) for label in labels if label):
+        raise TypeError(span)
+    return [Offsets(start, end, label or "", words or "") for label in labels or [""]]
+
+
+def _fitted(start: int, end: int, words: str, text: str) -> tuple[int, int]:
+    """Offsets at which the words are: of an end that is the last character, of characters as JavaScript
+    counts them, or of bytes; else those that were given."""
+    if text[start:end] == words:
+        return start, end
+    if text[start : end + 1] == words:
+        return start, end + 1
+    for encoding, size in (("utf-16-le", 2), ("utf-8", 1)):
+        data = text.encode(encoding)
+        if data[size * start : size * end] == words.encode(encoding):
+            before = len(data[: size * start].decode(encoding))
+            return before, before + len(words)
+    return start, end
 
 
 def sentence_of(
     text: str, spans: Sequence[Offsets] | None, settings: Settings, path: Path, line: int
 ) -> Items:
     """The words of a text with its spans. A span that cannot be kept is a Problem."""
-    doc = _blank(settings.lang or "xx").tokenizer(text)
-    good: list[LabelledSpan] = []
-    unknown: set[int] = set()  # words in spans that do not begin and end with words
-    known: set[int] = set()
     if spans is None and settings.unanswered == "leave-out":
         return
+    doc = _blank(settings.lang or "xx").tokenizer(text)
+    kept: list[LabelledSpan] = []
+    n_unnamed = 0
+    unknown: set[int] = set()  # words in spans that do not begin and end with words
     # longer ones first, so that the outer of nested spans stays
-    for start, end, label in sorted(spans or (), key=lambda span: (span[0], -span[1])):
+    for start, end, label, words in sorted(spans or (), key=lambda span: (span.start, -span.end)):
+        if not label:
+            n_unnamed += 1
+            continue
         actual = f'{label} "{text[max(start, 0) : max(end, 0)]}" ({start}-{end})'
         span = None
         if 0 <= start < end <= len(text):
@@ -149,26 +200,30 @@ def sentence_of(
             start = end - len(text[start:end].lstrip())
             end = start + len(text[start:end].rstrip())
             span = doc.char_span(start, end, label, alignment_mode=settings.align)
-        if span is None or not text[start:end].strip():
-            words = [token for token in doc if token.idx < end and start < token.idx + len(token)]
-            unknown.update(token.i for token in words)
-            example = " ".join(token.text for token in words)[:60]
+        is_elsewhere = text[start:end].strip() != words.strip() and words in text
+        if span is None or start == end or (words and is_elsewhere):
+            inside = [token for token in doc if token.idx < end and start < token.idx + len(token)]
+            unknown.update(token.i for token in inside)
+            example = " ".join(token.text for token in inside)[:60]
             expected = f'the borders of words, such as "{example}" (--align expand moves it)'
+            if words and is_elsewhere:
+                expected = f'"{words}", as the span says'
             yield Problem(path, line, actual, expected, is_partial=True)
-        elif good and span.start < good[-1].end and not settings.spans_key:
+        elif kept and span.start < kept[-1].end and not settings.spans_key:
             expected = "no overlap (--spans-key SPANS keeps both)"
             yield Problem(path, line, actual, expected, is_partial=True)
         else:
-            good.append(LabelledSpan(span.start, span.end, label))
-            known.update(range(span.start, span.end))
-    is_open = spans is None and settings.unanswered == "missing"
+            kept.append(LabelledSpan(span.start, span.end, label))
+    for span in kept:
+        unknown.difference_update(range(span.first, span.end))
     yield Sentence(
         [token.text for token in doc],
-        entities=None if is_open else good,
+        entities=None if spans is None and settings.unanswered == "missing" else kept,
         spaces=[token.whitespace_ != "" for token in doc],
-        unknown=[LabelledSpan(i, i + 1, "") for i in sorted(unknown - known)],
+        unknown=[LabelledSpan(i, i + 1, "") for i in sorted(unknown)],
         is_text=True,
-        starts=_starts(doc, good),
+        starts=_starts(doc, kept),
+        n_dropped=n_unnamed,
     )
 
 
@@ -204,13 +259,14 @@ def read_brat(path: Path, settings: Settings) -> Items:
             yield line
         elif line.text.startswith("T"):
             try:
-                label, bounds = line.text.split("\t")[1].split(" ", 1)
+                _, bounds, *words = line.text.split("\t")
+                label, bounds = bounds.split(" ", 1)
                 # a name that goes over a line break: 0 3;4 8
                 numbers = [int(number) for number in re.split("[ ;]", bounds)]
                 gaps = [text[a:b] for a, b in zip(numbers[1:-1:2], numbers[2::2], strict=True)]
                 if "".join(gaps).strip():
                     raise ValueError(gaps)
-                spans.append((numbers[0], numbers[-1], label))
+                spans.append(Offsets(numbers[0], numbers[-1], label, *words[:1]))
             except (IndexError, ValueError):
                 expected = "T1, a tab, LABEL START END, a tab and the words"
                 yield Problem(path, line.number, f'"{line.text}"', expected, is_partial=True)

@@ -145,9 +145,11 @@ def _rows(path: Path, encoding: str, delimiter: str) -> Iterator[Entry | Problem
         for entry in table_rows(path, open_bytes(path), encoding, delimiter, strict=False):
             number += 1
             if isinstance(entry, Entry):
-                strange = re.search("[\0\ufeff\ud800-\udfff]", "".join(entry.value))
+                strange = re.search("[\0\ufeff\udc80-\udcff]", "".join(entry.value))
                 if strange:
                     actual = f"the character U+{ord(strange.group()):04X}"
+                    if strange.group() >= "\ud800":  # a byte that is no text
+                        actual = f"the byte 0x{ord(strange.group()) - 0xDC00:02X}"
                     entry = Problem(path, entry.number, actual, f"text in {encoding}")
             yield entry
     except UNREADABLE as error:

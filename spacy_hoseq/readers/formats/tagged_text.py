@@ -4,7 +4,7 @@ A sentence a line. In files of the Penn Treebank (.pos) a sentence goes over sev
 ones, with square brackets around noun phrases; it ends after the tag "." and the quotes that close
 there, and at a row of equals signs. Words are separated by spaces or tabs; the last separator within
 one is that before the tag. A backslash before a separator belongs to the word and is dropped
-("1\\/2/CD" is the word "1/2"). With "|" a word has a tag, an entity tag, or both (.iob of spaCy).
+("1\\/2/CD" is the word "1/2"). The tags may be entity tags; with "|" a word may have both (.iob of spaCy).
 Lines in the manner of XML, from `<` and a letter to `>`, are passed over (`<S ID=7>`), as in the
 tagged files of the Chinese Treebank.
 """
@@ -117,7 +117,7 @@ def _sentences(lines: Sequence[Line], separator: str, bracketed: bool) -> Iterat
                 actual = f'"{" ".join(others[0])}"'
                 raise Unreadable(lines[0].number, actual, "entity tags behind the tags")
             yield labelled(words, tags, entity_tags=others[0])
-        elif separator == "|" and all(map(is_entity_tag, tags)):
+        elif all(map(is_entity_tag, tags)):
             yield labelled(words, entity_tags=tags)
         else:
             yield labelled(words, tags)

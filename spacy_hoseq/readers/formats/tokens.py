@@ -91,8 +91,9 @@ def tokens_of(value: Any, names: dict[str, Sequence[str]]) -> Sentence | None:
         raise ValueError(value)
     if not all(isinstance(cell, str) and cell for cell in chain(words, *filter(None, columns))):
         raise TypeError(value)
-    if entity_tags and all(map(BARE_TAG.fullmatch, entity_tags)):
-        entity_tags = standard_tags(entity_tags, "bare", "ENTITY")
+    if entity_tags:
+        is_bare = all(map(BARE_TAG.fullmatch, entity_tags))
+        entity_tags = standard_tags(entity_tags, "bare" if is_bare else "", "ENTITY")
     if not all(map(is_entity_tag, chain(chunk_tags or (), entity_tags or ()))):
         raise ValueError(value)
     return labelled(words, tags, chunk_tags, entity_tags)

@@ -135,7 +135,7 @@ def test_representation_is_told_by_all_sentences_of_a_file(tmp_path):
 
 
 WRONG_TAG = "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"
-WRONG = [(f"b {tag}", f'"{tag}"', WRONG_TAG) for tag in ("B_X", "B-", "X-A", "o")]
+WRONG = [(f"b {tag}", f'"{tag}"', WRONG_TAG) for tag in ("B-", "X-A")]
 WRONG += [
     ("b", '"b"', "2 columns, got 1"),
     ("b\t", '"b\t"', "column -1 not to be empty"),
@@ -216,6 +216,11 @@ a/b 0 3 . . *)) - - - S1 * -
 NOTATIONS = {
     "CoNLL-2012": (CONLL_2012, [(0, 2, "PERSON"), (3, 4, "GPE")]),
     "types": ("Ann\tPER\nLee\tPER\nsaw\tO\nYork\tLOC\nand\tO\nus\tO\n\n", [(0, 2, "PER"), (3, 4, "LOC")]),
+    "underscores": ("Ann\tB_PER\nLee\tI_PER\nsaw\tO\nYork\tB_LOC\n\n", [(0, 2, "PER"), (3, 4, "LOC")]),
+    "lower case": ("Ann b-per\nLee i-per\nsaw o\nYork b-loc\n\n", [(0, 2, "per"), (3, 4, "loc")]),
+    "letter behind": ("Ann PER-B\nLee PER-I\nsaw O\nYork LOC-B\n\n", [(0, 2, "PER"), (3, 4, "LOC")]),
+    "German": ("Ann NE I-NC I-PER\nLee NE I-NC I-PER\nsaw VVFIN I-VC O\nYork NE B-NC I-LOC\n\n",
+               [(0, 2, "PER"), (3, 4, "LOC")]),
     "bare": ("Ann NNP B\nLee NNP I\nsaw VBD O\nYork NNP B\n\n", [(0, 2, "ENTITY"), (3, 4, "ENTITY")]),
 }  # fmt: skip
 
