@@ -77,6 +77,7 @@ def made(folder):
     DocBin(docs=[gold] * 2).to_disk(folder / "gold.spacy")
     options = ["--components", "names", "--rename", "PERSON=PER,*="]
     options += ["--gold", folder / "gold.spacy", "--gold-test", folder / "gold.spacy"]
+    options += ["--gold-weight", 3, "--name", "of_names"]
     files = folder / "teacher", folder / "texts.jsonl", "-o", folder / "student"
     code, output = run(*files, *options)
     assert code == 0, output
@@ -94,6 +95,7 @@ def test_student_of_names(made):
 def test_card(made):
     path, output, _ = made
     card = (path / "README.md").read_text("utf8")
+    assert card.startswith("# xx_of_names\n")
     report = srsly.read_json(path.parent / "student-training" / "report.json")
     assert report["agreement"]["ents_f"] == 1.0 and len(report["curve"]) == 4
     assert [scores["ents_f"] for scores in report["people"]] == [1.0, 1.0]

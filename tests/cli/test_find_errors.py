@@ -20,9 +20,11 @@ def test_errors_are_found_and_corrected(tmp_path):
     corpus = corpus_file(tmp_path / "corpus.spacy", [*texts[:-1], odd])
     values = [(f"--{name}", srsly.json_dumps(value)) for name, value in QUICK.items()]
     quick = [part for pair in values for part in pair]
-    code, output = run("find-errors", "crf", corpus, "-o", tmp_path / "out", "-k", "3", *quick)
+    options = ["-k", "3", "--seed", "1", "--alternatives", "1"]
+    code, output = run("find-errors", "crf", corpus, "-o", tmp_path / "out", *options, *quick)
     assert code == 0 and "findings.jsonl" in output, output
     tasks = list(srsly.read_jsonl(tmp_path / "out" / "findings.jsonl"))
+    assert {len(task["options"]) for task in tasks} == {2}, "as annotated, and one alternative"
     first = tasks[0]["finding"]
     assert first["doc"] == 23 and first["gold"][0][0][2] == "ODD"
     expected = [f"findings.{x}" for x in ("html", "jsonl", "spacy")]

@@ -1,6 +1,7 @@
 """All commands say the same thing in the same way: letters, order of arguments, the next step."""
 
 import re
+from pathlib import Path
 
 import pytest
 from spacy.cli._util import app
@@ -49,6 +50,15 @@ def test_help_fits_a_screen_with_examples_first(name):
     assert max(map(len, lines)) <= 100
     assert lines[4].startswith(f"    hoseq {name or 'tag'} "), text
     assert "..." not in text.partition("Commands:")[2], "a sentence says it all"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_option_is_given_in_some_test(name):
+    files = [path.read_text("utf8") for path in Path(__file__).parents[1].rglob("*.py")]
+    tests = "\n".join(text for text in files if re.search(f'"{name}[" ]', text))
+    for option in options_of(name):
+        words = [*option.opts, *option.secondary_opts]
+        assert re.search(rf"(?<![\w-])({'|'.join(words)})(?![\w-])", tests), option.opts
 
 
 def test_a_switch_is_one_everywhere():

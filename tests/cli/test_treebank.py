@@ -97,8 +97,18 @@ def test_goes_on(made, monkeypatch):
     assert code == 1 and "other files or options" in output
     monkeypatch.setattr("spacy_hoseq.pipelines.treebanks.parts.write_parts", None)
     monkeypatch.setattr("spacy_hoseq.pipelines.treebanks.training.train", None)
-    code, output = run(*again, *options, "--force")
-    assert code == 0, output
+    installed = []
+    install = lambda *names, **_: installed.extend(names)  # noqa: E731
+    monkeypatch.setattr("spacy_hoseq.cli.training.package_cli", install)
+    code, output = run(*again, *options, "--force", "--install")
+    assert code == 0 and installed == [str(folder)], output
+
+
+def test_a_release_that_is_not_there(tmp_path, monkeypatch):
+    place = tmp_path.as_uri()
+    monkeypatch.setattr("spacy_hoseq.pipelines.treebanks.download.REPOSITORIES", place)
+    code, output = run("UD_Irish-IDT", "-o", tmp_path / "ga", "--release", "2.99")
+    assert code == 1 and "[HS192]" in output and "/UD_Irish-IDT/archive/refs/tags/r2.99" in output
 
 
 def test_what_is_missing(tmp_path):

@@ -5,6 +5,8 @@ import gzip
 import json
 import os
 import re
+import shutil
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -205,3 +207,58 @@ def test_report(way, converted, tmp_path):
             token.tag_ = ""
         right += sum(t.tag_ == tag for t, tag in zip(nlp(copy), gold, strict=True))
     assert tags["scores"]["accuracy"]["value"] == pytest.approx(right / 5)
+
+
+# options that no other test gives: a command, and what it prints or writes
+
+OPTIONS = [
+    ("convert $a.conll -o $out --dev 0.5 --seed 1 --chunk-column 0", "train 1, dev 1"),
+    ("convert $tags.jsonl -o $out.spacy -f tokens --labels O,B-PER,I-PER", "Entities: PER 1"),
+    ("select en $a.txt -o $out.jsonl --component hoseq_chunker -n 1", "1 of 3 texts"),
+    ("inspect $model $dev.spacy --limit 1 --keep-names", "-> $model/hoseq_names.json"),
+    (
+        "calibrate en $dev.spacy -o $out --component hoseq_tagger --limit 2",
+        "labels that changed, of 14",
+    ),
+    ("tag --html Hello", "-> text.html"),
+]
+
+
+@pytest.mark.parametrize("command, expected", OPTIONS)
+def test_options(command, expected, tmp_path, monkeypatch):
+    (tmp_path / "a.conll").write_text(CORPUS)
+    (tmp_path / "a.txt").write_text(LINES)
+    srsly.write_jsonl(tmp_path / "tags.jsonl", [{"tokens": ["Ann", "ran"], "ner_tags": [1, 0]}])
+    nlp = packaged()
+    DocBin(docs=list(nlp.pipe(TEXTS))).to_disk(tmp_path / "dev.spacy")
+    if "$model" in command:
+        shutil.copytree(embedded_path("en"), tmp_path / "model")
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    printed = run(*command.replace("$", f"{tmp_path}/").split())
+    written = expected.partition("-> ")[2].replace("$", f"{tmp_path}/")
+    if written:
+        assert any(file.match(written) for file in [*tmp_path.rglob("*"), *map(Path, opened)])
+    else:
+        assert expected in " ".join(printed.split())
+
+
+def test_options_of_serve(monkeypatch):
+    """They reach the server and its answers; one request of more than a word is refused."""
+    made = {}
+
+    class Server:
+        def __init__(self, listener, answers, **settings):
+            made.update(settings, answers=answers)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("spacy_hoseq.reporting.serving.Server", Server)
+    words = (
+        "serve en --port 0 --component hoseq_tagger --max-length 9 --max-words 1 --max-seconds 2.5"
+    )
+    arguments = [*words.split(), "--host", "localhost", "--name", "tags.example"]
+    assert CliRunner().invoke(hoseq_cli, arguments).exit_code == 130
+    answers = made["answers"]
+    assert answers.names == ["hoseq_tagger"]
+    assert (answers.max_length, answers.max_words, made["max_seconds"]) == (9, 1, 2.5)
+    assert {"localhost", "tags.example"} <= made["hosts"]
