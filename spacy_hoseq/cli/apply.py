@@ -6,17 +6,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
 from tqdm import tqdm
+from typer import Exit, Option
 
-from ..errors import Errors
 from ..reporting.pages import uncalibrated
 from .app import hoseq_cli, msg, then
-from .shared import Code, Model, show_account
+from .shared import Code, Model, Texts, arrow_needed, show_account
 
 if TYPE_CHECKING:
     from ..batch.formats import Done
-    from ..batch.job import Job
+    from ..batch.job import Job, Report
 
 FIELDS = "text,word,tag,pos,sentences,spans"
 Format = Literal["conll", "conllu", "csv", "jsonl", "parquet", "spacy", "tsv"]
@@ -27,55 +26,48 @@ Format = Literal["conll", "conllu", "csv", "jsonl", "parquet", "spacy", "tsv"]
 )
 def apply_cli(
     model: Model,
-    inputs: Annotated[
-        list[str],
-        typer.Argument(help="Files of texts, folders and globs of them; - for standard input"),
-    ],
+    inputs: Texts,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Folder to write to; - for standard output")
+        str, Option("--output", "-o", help="Folder to write to; - for standard output")
     ],
     form: Annotated[
-        Format | None, typer.Option("--format", "-f", help="Default: parquet; to - jsonl")
+        Format | None, Option("--format", "-f", help="Default: parquet; to - jsonl")
     ] = None,
     flat: Annotated[
         bool,
-        typer.Option("--flat", help="A row for each token, not for each text; csv and tsv always"),
+        Option("--flat", help="A row for each token, not for each text; csv and tsv always"),
     ] = False,
     n_process: Annotated[
-        int, typer.Option("--n-process", "-j", min=-1, help="Processes; -1: one for each core")
+        int, Option("--n-process", "-j", min=-1, help="Processes; -1: one for each core")
     ] = 1,
     fields: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--fields",
             help=f"Default: {FIELDS}; with --flat word,lemma,tag,pos,prob,sentences,spans",
         ),
     ] = None,
     text_key: Annotated[
-        str, typer.Option("--text-key", "-tk", help="Column, or key of .jsonl, of the text")
+        str, Option("--text-key", "-tk", help="Column, or key of .jsonl, of the text")
     ] = "text",
     id_key: Annotated[
         str,
-        typer.Option("--id-key", help="Column, or key of .jsonl, of the id, if there is one"),
+        Option("--id-key", help="Column, or key of .jsonl, of the id, if there is one"),
     ] = "id",
     whole: Annotated[
         bool,
-        typer.Option("--whole", "-w", help="A .txt file is one text, not one in each line"),
+        Option("--whole", "-w", help="A .txt file is one text, not one in each line"),
     ] = False,
-    part_size: Annotated[
-        int, typer.Option("--part-size", min=1, help="Texts of a file, at most")
-    ] = 5000,
+    part_size: Annotated[int, Option("--part-size", min=1, help="Texts of a file, at most")] = 5000,
     force: Annotated[
         bool,
-        typer.Option(
-            "--force", "-F", help="Delete what an earlier run has written, and begin anew"
-        ),
+        Option("--force", "-F", help="Delete what an earlier run has written, and begin anew"),
     ] = False,
     exclude: Annotated[
-        str, typer.Option("--exclude", help="Components not to load, separated by commas")
+        str, Option("--exclude", help="Components not to load, separated by commas")
     ] = "",
     max_length: Annotated[
-        int | None, typer.Option("--max-length", help="Characters of the longest text")
+        int | None, Option("--max-length", help="Characters of the longest text")
     ] = None,
     code: Code = None,
 ) -> None:
@@ -91,14 +83,11 @@ def apply_cli(
 
     DOCS: docs/reference/command-line.md
     """
-    # not above: these need pyarrow, which only this command requires
-    try:
+    # not above: these need pyarrow, which few commands require
+    with arrow_needed():
         from ..batch.annotator import Annotator
         from ..batch.inputs import InputOptions
         from ..batch.job import Job
-    except ImportError as error:
-        install = '"spacy-hoseq[arrow]"'
-        raise ImportError(Errors.HS170.format(package="pyarrow", install=install)) from error
     folder = None if output == "-" else Path(output)
     written = form or ("parquet" if folder else "jsonl")
     flat = flat or written in ("csv", "tsv")
@@ -127,7 +116,7 @@ def apply_cli(
         then(f"read {output}/parts: {reads.get(written, f'files of {written}')}")
     # what could be annotated is written all the same
     if state["errors"]:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def names_in(text: str) -> list[str]:
@@ -135,8 +124,9 @@ def names_in(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
 
 
-def run(job: "Job", n_process: int, force: bool) -> Any:
-    """Annotate everything. RETURNS the numbers of parts, rows, tokens and errors."""
+def run(job: "Job", n_process: int, force: bool, report: "Report | None" = None) -> Any:
+    """Annotate everything, with a progress bar. report: called with each part that is done. RETURNS
+    the numbers of parts, rows, tokens and errors."""
     # seconds between updates of the bar: every update is a line of its own in a log
     interval = 0.5 if sys.stderr.isatty() else 60.0
     settings = {"unit": "B", "unit_scale": True, "leave": False, "mininterval": interval}
@@ -144,6 +134,8 @@ def run(job: "Job", n_process: int, force: bool) -> Any:
 
         def tell(done: "Done") -> None:
             bar.update(done.position - bar.n)
+            if report is not None:
+                report(done)
             # a folder has errors.jsonl; a stream has nothing beside it
             if job.output is None:
                 for error in done.entry["errors"]:

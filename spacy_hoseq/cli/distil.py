@@ -8,28 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import spacy
 import srsly
-import typer
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
-from thinc.api import Config
-from tqdm import tqdm
+from typer import Argument, Option
 
 from ..components.extensions import MARGINALS, values_on
-from ..errors import Errors, not_found, unknown_name, wrong_value
+from ..errors import not_found, unknown_name, wrong_value
 from ..pipelines import checked_language, folder_of
 from ..pipelines.compaction.pipeline import check_output
-from ..pipelines.distillation.card import (
-    card_of,
-    cost_rows,
-    curve_rows,
-    meta_of,
-    more_text,
-    score_rows,
-)
+from ..pipelines.distillation.card import card_of, meta_of, more_text, tables_of
 from ..pipelines.distillation.silver import KINDS, Silver, kinds_in, refine, write_corpus
 from ..pipelines.distillation.student import (
-    Scores,
     configs_for,
     curve_of,
     joined,
@@ -39,14 +29,25 @@ from ..pipelines.distillation.student import (
     write_shares,
 )
 from ..pipelines.names import check_name
-from ..pipelines.treebanks.training import save, train_recipe
+from ..pipelines.treebanks.training import save
 from ..readers.account import Account
 from ..readers.annotated import read_docs, spacy_files
 from ..reporting.report import n_bytes
 from .app import hoseq_cli, msg
-from .apply import names_in
-from .model import package_cli
-from .shared import Code, Force, TextKey, finish, progress, show_problems, write
+from .apply import names_in, run
+from .shared import (
+    Code,
+    Force,
+    Install,
+    NewPipeline,
+    TextKey,
+    Texts,
+    arrow_needed,
+    progress,
+    show_problems,
+    write,
+)
+from .training import finish_pipeline, train_step
 
 if TYPE_CHECKING:
     from ..batch.formats import Done
@@ -61,68 +62,54 @@ Result = dict[str, Any]  # as report.json has it
     interrupted="the same command goes on where this one stopped",
 )
 def distil_cli(
-    teacher: Annotated[
-        str, typer.Argument(help="Folder or package of any pipeline, or en, zh, af, cy")
-    ],
-    texts: Annotated[
-        list[str],
-        typer.Argument(help="Files of texts, folders and globs of them; - for standard input"),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="Folder of the pipeline to write", file_okay=False),
-    ],
+    teacher: Annotated[str, Argument(help="Folder or package of any pipeline, or en, zh, af, cy")],
+    texts: Texts,
+    output: NewPipeline,
     components: Annotated[
         str,
-        typer.Option("--components", help=f"Of {','.join(KINDS)}. Default: all that it sets"),
+        Option("--components", help=f"Of {','.join(KINDS)}. Default: all that it sets"),
     ] = "",
     words: Annotated[
-        int, typer.Option("--words", min=1, help="Words that it annotates, at most")
+        int, Option("--words", min=1, help="Words that it annotates, at most")
     ] = 1_000_000,
     rename: Annotated[
         str,
-        typer.Option(
-            "--rename", help="Other types: PERSON=PER,ORG=ORG,*= (all others are left out)"
-        ),
+        Option("--rename", help="Other types: PERSON=PER,ORG=ORG,*= (all others are left out)"),
     ] = "",
     threshold: Annotated[
         float,
-        typer.Option("--threshold", help="Names and tags less probable than this are unknown"),
+        Option("--threshold", help="Names and tags less probable than this are unknown"),
     ] = 0.0,
     soft: Annotated[
-        bool, typer.Option("--soft", help="Learn from the probabilities of a teacher of ours")
+        bool, Option("--soft", help="Learn from the probabilities of a teacher of ours")
     ] = False,
     gold: Annotated[
         Path | None,
-        typer.Option("--gold", help="Texts that people annotated, to learn from", exists=True),
+        Option("--gold", help="Texts that people annotated, to learn from", exists=True),
     ] = None,
-    gold_weight: Annotated[
-        int, typer.Option("--gold-weight", min=1, help="How often these count")
-    ] = 3,
+    gold_weight: Annotated[int, Option("--gold-weight", min=1, help="How often these count")] = 3,
     gold_test: Annotated[
         Path | None,
-        typer.Option("--gold-test", help="The same, for the test of both", exists=True),
+        Option("--gold-test", help="The same, for the test of both", exists=True),
     ] = None,
     curve: Annotated[
-        bool, typer.Option("--curve/--no-curve", help="Train on shares of the texts, too")
+        bool, Option("--curve/--no-curve", help="Train on shares of the texts, too")
     ] = True,
     lang: Annotated[
-        str, typer.Option("--lang", "-l", help="Language of spaCy's. Default: the teacher's")
+        str, Option("--lang", "-l", help="Language of spaCy's. Default: the teacher's")
     ] = "",
     name: Annotated[
-        str, typer.Option("--name", help="Name of the pipeline, without its language")
+        str, Option("--name", help="Name of the pipeline, without its language")
     ] = "student",
     licence: Annotated[
         str,
-        typer.Option("--licence", help="Of the pipeline: what teacher and texts permit"),
+        Option("--licence", help="Of the pipeline: what teacher and texts permit"),
     ] = "",
     n_process: Annotated[
-        int, typer.Option("--n-process", "-j", min=1, help="Processes that annotate")
+        int, Option("--n-process", "-j", min=1, help="Processes that annotate")
     ] = 1,
     text_key: TextKey = "text",
-    install: Annotated[
-        bool, typer.Option("--install", help="Install it as a package, with pip")
-    ] = False,
+    install: Install = False,
     force: Force = False,
     code: Code = None,
 ) -> None:
@@ -138,12 +125,9 @@ def distil_cli(
 
     DOCS: docs/tasks/distil.md
     """
-    try:
+    with arrow_needed():
         from ..batch.inputs import InputOptions
         from ..batch.teacher import Teacher
-    except ImportError as error:
-        needed = '"spacy-hoseq[arrow]"'
-        raise ImportError(Errors.HS170.format(package="pyarrow", install=needed)) from error
     check_name(name)
     check_output(output, overwrite=force)
     wanted = kinds_named(components)
@@ -163,31 +147,23 @@ def distil_cli(
         needed = "a teacher that keeps them, of this package, or no --soft"
         raise not_found("probability of labels", teacher, needed)
     silver = write_corpus(work / "corpus", docs, kinds, docs_in(gold), gold_weight)
-    steps = train_all(work, configs_for(silver, lang, soft=soft))
-    nlp = joined(work, steps, teaching, lang)
-    test = docs_in(work / "corpus" / "test.spacy")
-    result: Result = {
-        "lang": lang,
-        "texts": ", ".join(texts),
-        "agreement": scores_of(nlp, nlp.pipe([doc.text for doc in test]), test),
-        "people": beside(teaching, nlp, gold_test, changes) if gold_test else [],
-        "curve": learning_curve(work, steps[-1], silver) if curve else [],
-    }
+    configs = configs_for(silver, lang, soft=soft)
+    write_configs(work, configs)
+    for step in configs:
+        train_step(work, step)
+    nlp = joined(work, configs, teaching, lang)
+    result: Result = {"lang": lang, "texts": ", ".join(texts), "curve": []}
+    result.update(measured(nlp, work, teaching, gold_test, changes))
+    if curve:
+        result["curve"] = learning_curve(work, step, silver)
     meta = meta_of(name, lang, silver, result["agreement"], teaching.meta, licence)
     save(nlp, meta, output, overwrite=force)
     result["costs"] = costs_of(teacher, load_seconds, output, work)
     srsly.write_json(work / "report.json", result)
     write(output / "README.md", card_of(str(output), meta, teaching.meta, silver, result))
     show(result)
-    if install:
-        package_cli(str(output), install=True, code=code)
-    account.wrote(output)
-    finish(
-        account,
-        {"Words by the teacher": srsly.read_json(work / "cost.json")["words"]},
-        f'spacy.load("{output}"); its card: {output / "README.md"}',
-        f'python -m spacy hoseq tag {output} "..."',
-    )
+    counts = {"Words by the teacher": srsly.read_json(work / "cost.json")["words"]}
+    finish_pipeline(output, account, counts, install=install, code=code)
 
 
 def kinds_named(text: str) -> list[str]:
@@ -246,27 +222,25 @@ def annotate(
     if path.exists():
         cost = srsly.read_json(path)
     now = time.perf_counter()
-    with tqdm(total=job.size, unit="B", unit_scale=True, leave=False, disable=None) as bar:
 
-        def tell(done: "Done") -> None:
-            nonlocal now
-            bar.update(done.position - bar.n)
-            # a teacher of nothing is found out before it has read everything
-            if done.entry["file"].startswith("000000."):
-                known_kinds(DocBin().from_bytes(done.data).get_docs(Vocab()), kinds)
-            cost["words"] += done.entry["tokens"]
-            cost["seconds"] += n_process * (time.perf_counter() - now)
-            now = time.perf_counter()
-            srsly.write_json(path, cost)
+    def tell(done: "Done") -> None:
+        nonlocal now
+        # a teacher of nothing is found out before it has read everything
+        if done.entry["file"].startswith("000000."):
+            known_kinds(DocBin().from_bytes(done.data).get_docs(Vocab()), kinds)
+        cost["words"] += done.entry["tokens"]
+        cost["seconds"] += n_process * (time.perf_counter() - now)
+        now = time.perf_counter()
+        srsly.write_json(path, cost)
 
-        try:
-            state = job.to_folder(n_process, False, tell)
-        except ValueError as error:
-            # other texts, or another teacher, than before
-            if not force or not str(error).startswith(("[HS167]", "[HS178]")):
-                raise
-            cost = {"words": 0, "seconds": 0.0}
-            state = job.to_folder(n_process, True, tell)
+    try:
+        state = run(job, n_process, False, tell)
+    except ValueError as error:
+        # other texts, or another teacher, than before
+        if not force or not str(error).startswith(("[HS167]", "[HS178]")):
+            raise
+        cost = {"words": 0, "seconds": 0.0}
+        state = run(job, n_process, True, tell)
     if state["errors"]:
         msg.warn(f"{state['errors']:,} texts without annotation: {job.output}/errors.jsonl")
 
@@ -301,31 +275,27 @@ def docs_in(path: Path | None) -> list[Doc]:
     return list(read_docs(spacy_files(path), Vocab()))
 
 
-def train_all(work: Path, configs: Mapping[str, Config]) -> list[str]:
-    """Train with all configs. RETURNS the names of the steps, in the order of the pipeline."""
-    write_configs(work, configs)
-    for name in configs:
-        msg.info(f"Training: {work / 'configs' / f'{name}.cfg'}")
-        train_recipe(work, name)
-    return [*configs]
-
-
-def beside(
-    teacher: Language, student: Language, path: Path, rename: Mapping[str, str]
-) -> list[Scores]:
-    """Scores of teacher and student against people's labels, from raw text."""
-    docs = docs_in(path)
+def measured(
+    nlp: Language, work: Path, teacher: Language, gold: Path | None, rename: Mapping[str, str]
+) -> dict[str, Any]:
+    """How often a student agrees with its teacher, and if there are people's labels, the scores of
+    both, from raw text."""
+    test = docs_in(work / "corpus" / "test.spacy")
+    agreement = scores_of(nlp, nlp.pipe([doc.text for doc in test]), test)
+    docs = docs_in(gold)
+    if not docs:
+        return {"agreement": agreement, "people": []}
     texts = [doc.text for doc in docs]
     by_teacher = [refine(doc, rename) for doc in teacher.pipe(texts)]
-    return [scores_of(student, by_teacher, docs), scores_of(student, student.pipe(texts), docs)]
+    people = [scores_of(nlp, by_teacher, docs), scores_of(nlp, nlp.pipe(texts), docs)]
+    return {"agreement": agreement, "people": people}
 
 
-def learning_curve(work: Path, name: str, silver: Silver) -> list[tuple[int, float]]:
+def learning_curve(work: Path, step: str, silver: Silver) -> list[tuple[int, float]]:
     """Words by the teacher, and the score after training on them, of four shares of the texts."""
-    for share in write_shares(work, name, silver):
-        msg.info(f"Training: {work / 'configs' / f'{share}.cfg'}")
-        train_recipe(work, share)
-    return curve_of(work, name, silver)
+    for share in write_shares(work, step, silver):
+        train_step(work, share)
+    return curve_of(work, step, silver)
 
 
 def costs_of(
@@ -350,12 +320,7 @@ def costs_of(
 
 def show(result: Result) -> None:
     """Show the tables of the card."""
-    style = {"divider": True, "aligns": ("l", "r", "r")}
-    msg.table(score_rows(result["agreement"]), header=("from raw text", "agreement"), **style)
-    if result["people"]:
-        header = ("people's labels", "teacher", "student")
-        msg.table(score_rows(*result["people"]), header=header, **style)
+    for header, rows in tables_of(result).values():
+        msg.table(rows, header=header, divider=True, aligns=("l", "r", "r"))
     if result["curve"]:
-        msg.table(curve_rows(result["curve"]), header=("words", "agreement"), **style)
         msg.text(more_text(result["curve"]))
-    msg.table(cost_rows(result["costs"]), header=("", "teacher", "student"), **style)

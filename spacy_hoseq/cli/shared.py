@@ -3,6 +3,7 @@ and how they write a file."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -32,9 +33,26 @@ Code = Annotated[Path | None, Option("--code", "-c", help="Python file that the 
 Force = Annotated[bool, Option("--force", "-F", help="Replace the output if it is there")]
 Folder = Annotated[Path, Option("--output", "-o", help="Folder to write", file_okay=False)]
 TextKey = Annotated[str, Option("--text-key", "-tk", help="Field of the text in .jsonl")]
+Texts = Annotated[
+    list[str], Argument(help="Files of texts, folders and globs of them; - for standard input")
+]
+NewPipeline = Annotated[
+    Path, Option("--output", "-o", help="Folder of the pipeline to write", file_okay=False)
+]
+Install = Annotated[bool, Option("--install", help="Install it as a package, with pip")]
 Components = Annotated[
     list[str] | None, Option("--component", help="Default: all taggers and chunkers")
 ]
+
+
+@contextmanager
+def arrow_needed() -> Iterator[None]:
+    """Around imports of what needs pyarrow. RAISES ImportError [HS170]: it is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        install = '"spacy-hoseq[arrow]"'
+        raise ImportError(Errors.HS170.format(package="pyarrow", install=install)) from error
 
 
 def pipeline_of(name: str | Path, code: Path | None = None, *, probable: bool = False) -> Language:

@@ -39,6 +39,8 @@ from .shared import (
     RAW_ENDINGS,
     Code,
     Force,
+    Install,
+    NewPipeline,
     TextKey,
     check_free,
     docs_of,
@@ -177,10 +179,7 @@ def treebank_cli(
     folder: Annotated[
         str, Argument(help="Folder of .conllu files, also .gz; or a name, such as UD_Irish-IDT")
     ],
-    output: Annotated[
-        Path,
-        Option("--output", "-o", help="Folder of the pipeline to write", file_okay=False),
-    ],
+    output: NewPipeline,
     lang: Annotated[
         str,
         Option("--lang", "-l", help="Language of spaCy's. Default: as the files are named, or xx"),
@@ -202,7 +201,7 @@ def treebank_cli(
         Path | None,
         Option("--lemmas", help="Word forms with their lemmas", exists=True, dir_okay=False),
     ] = None,
-    install: Annotated[bool, Option("--install", help="Install it as a package, with pip")] = False,
+    install: Install = False,
     force: Force = False,
 ) -> None:
     """Make a whole pipeline from a treebank.
@@ -232,15 +231,33 @@ def treebank_cli(
     msg.table(
         figures(scores), header=("", "gold words", "raw text"), divider=True, aligns=("l", "r", "r")
     )
+    finish_pipeline(output, account, {"Words of the test part": scores["words"]}, install=install)
+
+
+def finish_pipeline(
+    output: Path,
+    account: Account,
+    counts: dict[str, int],
+    *,
+    install: bool,
+    code: Path | None = None,
+) -> None:
+    """Install a pipeline that was made, if that is wanted, and end the command."""
     if install:
-        package_cli(str(output), install=True)
+        package_cli(str(output), install=True, code=code)
     account.wrote(output)
     finish(
         account,
-        {"Words of the test part": scores["words"]},
+        counts,
         f'spacy.load("{output}"); its card: {output / "README.md"}',
         f'python -m spacy hoseq tag {output} "..."',
     )
+
+
+def train_step(work: Path, name: str) -> None:
+    """Train with configs/NAME.cfg, unless that is done."""
+    msg.info(f"Training: {work / 'configs' / f'{name}.cfg'}")
+    train_recipe(work, name)
 
 
 def folder_of_treebank(place: str, work: Path, release: str) -> Path:
@@ -284,8 +301,7 @@ def run(
             # a config that the user has changed is used as it is
             if not config.exists():
                 write(config, config_for(step, treebank.lang, contents, lexicons).to_str())
-            msg.info(f"Training: {config}")
-            train_recipe(work, step)
+            train_step(work, step)
     # the same steps as a project, for those who want to change one
     write(work / "project.yml", PROJECT.format(output=output.name))
     msg.info("A smaller model, with probabilities that fit")

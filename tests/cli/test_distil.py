@@ -120,7 +120,7 @@ def test_goes_on_with_the_same_bytes(made, folder, monkeypatch):
     few_updates(folder / "again-training", "names")
     arguments = [folder / "teacher", folder / "texts.jsonl", "-o", folder / "again", *options]
     with monkeypatch.context() as patch:
-        patch.setattr("spacy_hoseq.cli.distil.train_recipe", interrupt)
+        patch.setattr("spacy_hoseq.cli.training.train_recipe", interrupt)
         assert run(*arguments)[0] == 130
     parts = folder / "again-training" / "annotated" / "parts"
     times = [part.stat().st_mtime_ns for part in parts.iterdir()]
@@ -235,7 +235,7 @@ def test_other_texts_and_settings(made, folder, monkeypatch):
     assert code == 1 and ("HS178" in output or "HS167" in output)
     installed = []
     install = lambda *names, **_: installed.extend(names)  # noqa: E731
-    monkeypatch.setattr("spacy_hoseq.cli.distil.package_cli", install)
+    monkeypatch.setattr("spacy_hoseq.cli.training.package_cli", install)
     more = ["--words", 300, "--force", "--no-curve", "--install"]
     code, output = run(*arguments, *options, *more)
     assert installed == [str(path)]

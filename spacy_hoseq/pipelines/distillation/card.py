@@ -4,23 +4,15 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from spacy.util import get_lang_class
-
+from ..treebanks.card import markdown, pipeline_meta
 from .silver import Silver
-from .student import Scores
+from .student import TITLES, Scores
 
-TITLES = {  # score of spaCy -> its name in tables
-    "sents_f": "sentences, F",
-    "tag_acc": "tags",
-    "pos_acc": "parts of speech",
-    "morph_acc": "features",
-    "lemma_acc": "lemmas",
-    "ents_f": "names, F",
-}
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # header and rows
 
-CARD = """# {name}
+CARD = """# {meta[lang]}_{meta[name]}
 
-{description}
+{meta[description]}
 
 ```python
 import spacy
@@ -32,7 +24,7 @@ print(doc.ents)
 
 ## How well it agrees with its teacher
 
-From raw text, on {test:,} words that it was not trained on. Percentages.
+From raw text, on {silver.words[test]:,} words that it was not trained on. Percentages.
 
 {agreement}
 {people}
@@ -46,10 +38,11 @@ From raw text, on {test:,} words that it was not trained on. Percentages.
 
 ## What it was made of
 
-Teacher: {teacher} {version}, licence: {teacher_licence}. It annotated {words:,} words of {texts}.
-Training: {train:,} words{gold}; best epoch and calibration: {dev:,} words.
+Teacher: {meta[sources][0][name]} {teacher[version]}, licence: {meta[sources][0][license]}. It annotated {words:,} words
+of {texts}.
+Training: {silver.words[train]:,} words{gold}; best epoch and calibration: {silver.words[dev]:,} words.
 
-Licence of this pipeline: {licence}.
+Licence of this pipeline: {meta[license]}.
 Trained by `python -m spacy hoseq distil`.
 """
 
@@ -71,16 +64,14 @@ def meta_of(
         "author": teacher.get("author", ""),
     }
     kinds = [kind for kind in silver.kinds if kind != "chunks"] + silver.keys
-    return {
-        "name": name,
-        "version": "1.0.0",
-        "spacy_version": ">=3.8.13,<3.9.0",  # as pyproject.toml has it
-        "description": f"{get_lang_class(lang).__name__}: {', '.join(kinds)}, taught by {full_name}.",
-        "license": licence
-        or "unknown: ask for the terms of the teacher and of the texts (--licence)",
-        "sources": [source, *(teacher.get("sources") or [])],
-        "performance": agreement,
-    }
+    return pipeline_meta(
+        name,
+        lang,
+        f"{', '.join(kinds)}, taught by {full_name}",
+        licence or "unknown: ask for the terms of the teacher and of the texts (--licence)",
+        [source, *(teacher.get("sources") or [])],
+        agreement,
+    )
 
 
 def card_of(
@@ -91,33 +82,44 @@ def card_of(
     result: Mapping[str, Any],
 ) -> str:
     """The card as Markdown. result: of the command, as in report.json."""
-    people = ""
+    parts = {"people": "", "curve": "Not measured (--curve)."}
+    for name, (header, rows) in tables_of(result).items():
+        parts[name] = markdown(header, rows)
     if result["people"]:
-        rows = score_rows(*result["people"])
-        people = "\n## Against people's labels\n\n" + _table(("", "teacher", "student"), rows)
-    source = meta["sources"][0]
+        parts["people"] = f"\n## Against people's labels\n\n{parts['people']}"
+    if result["curve"]:
+        parts["curve"] += f"\n\n{more_text(result['curve'])}"
     gold = ""
     if silver.words["gold"]:
         gold = f", and {silver.words['gold']:,} words annotated by people"
     return CARD.format(
-        name=f"{result['lang']}_{meta['name']}",
-        description=meta["description"],
         folder=folder,
-        test=silver.words["test"],
-        agreement=_table(("", "agreement"), score_rows(result["agreement"])),
-        people=people,
-        costs=_table(("", "teacher", "student"), cost_rows(result["costs"])),
-        curve=_curve(result["curve"]),
-        teacher=source["name"],
-        version=teacher["version"],
-        teacher_licence=source["license"],
+        meta=meta,
+        teacher=teacher,
+        silver=silver,
         words=sum(silver.words.values()) - silver.words["gold"],
         texts=result["texts"],
-        train=silver.words["train"],
         gold=gold,
-        dev=silver.words["dev"],
-        licence=meta["license"],
+        **parts,
     )
+
+
+def tables_of(result: Mapping[str, Any]) -> dict[str, Table]:
+    """The tables of what was measured, for the card and the command."""
+    both = ("teacher", "student")
+    tables: dict[str, Table] = {
+        "agreement": (("from raw text", "agreement"), score_rows(result["agreement"]))
+    }
+    if result["people"]:
+        tables["people"] = ("people's labels", *both), score_rows(*result["people"])
+    if result["curve"]:
+        points = [(f"{words:,}", _percent(score)) for words, score in result["curve"]]
+        tables["curve"] = ("words", "agreement"), points
+    rows = []
+    for title, (teacher, student) in result["costs"].items():
+        rows.append((title, f"{teacher:,.4g}", f"{student:,.4g}"))
+    tables["costs"] = ("", *both), rows
+    return tables
 
 
 def score_rows(*scores: Scores) -> list[tuple[str, ...]]:
@@ -136,19 +138,6 @@ def score_rows(*scores: Scores) -> list[tuple[str, ...]]:
     return rows
 
 
-def cost_rows(costs: Mapping[str, Sequence[float]]) -> list[tuple[str, str, str]]:
-    """Speed, size and time to load, of the teacher and the student."""
-    rows = []
-    for title, (teacher, student) in costs.items():
-        rows.append((title, f"{teacher:,.4g}", f"{student:,.4g}"))
-    return rows
-
-
-def curve_rows(points: Sequence[Sequence[float]]) -> list[tuple[str, str]]:
-    """Words by the teacher, and agreement after training on them, in percent."""
-    return [(f"{words:,}", f"{100 * score:.1f}") for words, score in points]
-
-
 def more_text(points: Sequence[Sequence[float]]) -> str:
     """A sentence on what the last doubling of the text has brought."""
     gain = 100 * (points[-1][1] - points[-2][1])
@@ -159,14 +148,3 @@ def more_text(points: Sequence[Sequence[float]]) -> str:
 
 def _percent(share: float | None) -> str:
     return f"{100 * (share or 0.0):.1f}"
-
-
-def _curve(points: Sequence[Sequence[float]]) -> str:
-    if not points:
-        return "Not measured (--curve)."
-    return f"{_table(('words', 'agreement'), curve_rows(points))}\n\n{more_text(points)}"
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

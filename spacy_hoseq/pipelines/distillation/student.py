@@ -30,8 +30,15 @@ from ..treebanks.training import Lexicons, config_for, some_of
 from .silver import Silver
 
 SHARES = {"1-8": 8, "1-4": 4, "1-2": 2}  # of the texts: name and divisor
-# scores of spaCy that are reported, beside those of groups of spans
-SCORES = ("sents_f", "tag_acc", "pos_acc", "morph_acc", "lemma_acc", "ents_f")
+# scores of spaCy that are reported, beside those of groups of spans -> their names in tables
+TITLES = {
+    "sents_f": "sentences, F",
+    "tag_acc": "tags",
+    "pos_acc": "parts of speech",
+    "morph_acc": "features",
+    "lemma_acc": "lemmas",
+    "ents_f": "names, F",
+}
 Scores = dict[str, Any]  # as spaCy has them
 
 
@@ -129,7 +136,7 @@ def scores_of(nlp: Language, predicted: Iterable[Doc], gold: Sequence[Doc]) -> S
     examples = [Example(doc, reference) for doc, reference in zip(predicted, gold, strict=True)]
     scores: Scores = {}
     for name, value in sorted(Scorer(nlp).score(examples).items()):
-        is_main = name in SCORES or (name.startswith("spans_") and name.endswith("_f"))
+        is_main = name in TITLES or (name.startswith("spans_") and name.endswith("_f"))
         # the rules of punctuation were not learnt
         is_rule = name == "sents_f" and nlp.has_pipe("sentencizer")
         if value is not None and (is_main or name.endswith("_per_type")) and not is_rule:

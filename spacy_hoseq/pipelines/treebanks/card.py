@@ -1,6 +1,7 @@
 """The card of a pipeline: what it was made of, and how good it is on text that was used for nothing
 else."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from spacy.util import get_lang_class
@@ -19,9 +20,9 @@ FIGURES = {  # score of spaCy -> its name in the card
 }
 BOUNDARIES = ("token_f", "sents_f")  # with gold words there is nothing to find
 
-CARD = """# {name}
+CARD = """# {meta[lang]}_{meta[name]}
 
-{description}
+{meta[description]}
 
 ```python
 import spacy
@@ -33,8 +34,8 @@ for token in nlp(text):
 
 ## How good it is
 
-On {words:,} words of the treebank that were used for nothing else{test}. Percentages: with the words and sentences of
-the treebank, and from raw text, where an answer counts if its word was found, too.
+On {test.words:,} words of the treebank that were used for nothing else{part}. Percentages: with the words and
+sentences of the treebank, and from raw text, where an answer counts if its word was found, too.
 
 {table}
 
@@ -47,9 +48,9 @@ token, and `spacy_hoseq.treebanks.words_of` gives their words.
 
 | Part | Words | Use |
 | --- | ---: | --- |
-| train | {train:,} | training |
-| dev | {dev:,} | choice of the best epoch, size, calibration of probabilities |
-| test | {words:,} | the figures above |
+| train | {train.words:,} | training |
+| dev | {dev.words:,} | choice of the best epoch, size, calibration of probabilities |
+| test | {test.words:,} | the figures above |
 
 {source}
 
@@ -88,15 +89,29 @@ def meta_of(
         elif scores["gold"].get(score) is not None:
             performance[score] = scores["gold"][score]
             layers.append(title)
-    lang = get_lang_class(treebank.lang).__name__
+    what = f"{', '.join(layers)}, from {treebank.name}"
+    performance.update(boundaries)
+    return pipeline_meta(name, treebank.lang, what, licence, sources, performance)
+
+
+def pipeline_meta(
+    name: str,
+    lang: str,
+    what: str,
+    licence: str,
+    sources: list[dict[str, Any]],
+    performance: dict[str, Any],
+) -> dict[str, Any]:
+    """The meta of a pipeline that a command has made. what: it finds, and from whom it has that."""
     return {
+        "lang": lang,
         "name": name,
         "version": "1.0.0",
         "spacy_version": ">=3.8.13,<3.9.0",  # as pyproject.toml has it
-        "description": f"{lang}: {', '.join(layers)}, from {treebank.name}.",
+        "description": f"{get_lang_class(lang).__name__}: {what}.",
         "license": licence,
         "sources": sources,
-        "performance": {**performance, **boundaries},
+        "performance": performance,
     }
 
 
@@ -129,21 +144,21 @@ def card_of(
         source += f" Contributors: {treebank.contributors}."
     if treebank.fetched:
         source += " Release {release}, {url}, SHA-256 {sha256}.".format(**treebank.fetched)
-    rows = ["| | gold words | raw text |", "| --- | ---: | ---: |"]
-    for cells in figures(scores):
-        rows.append(f"| {' | '.join(cells)} |")
     return CARD.format(
-        name=f"{treebank.lang}_{meta['name']}",
-        description=meta["description"],
         folder=folder,
-        words=contents["test"].words,
-        test="" if contents["test"].made else " (its test part)",
-        table="\n".join(rows),
-        train=contents["train"].words,
-        dev=contents["dev"].words,
+        meta=meta,
+        part="" if contents["test"].made else " (its test part)",
+        table=markdown(("", "gold words", "raw text"), figures(scores)),
         source=source,
         divided=divided(contents),
+        **contents,
     )
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown; the first column has names, others numbers."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def divided(contents: dict[str, Contents]) -> str:
