@@ -124,6 +124,8 @@ class Outcome:
         for what, n in self.unread.items():
             name = what.partition(":")[0]
             do = f"Name the one to read (--entity-column, --chunk-column), if it is not {name}"
+            if name.endswith("= in column 10 has labels"):
+                do = "Names are read as NER=B-PER"
             yield Finding(0.1, f"{what}, {n:,} times; not read", do)
         yield from self._lone_labels()
         n_dropped = self.counts["Annotations dropped"]
@@ -166,7 +168,11 @@ class Outcome:
         tags = self.labels["Tags"]
         if len(tags) == 1 and tags.total() > 20:
             seen = f'all tags are "{next(iter(tags))}"'
-            yield Finding(0.1, seen, "Say which column has tags (--tag-column 3; 0: none)")
+            yield Finding(
+                0.1 if self.richness > 1 else 0.65,
+                seen,
+                "Say which column has tags (--tag-column 3; 0: none)",
+            )
         if self.counts["with entities"] and not self.labels["Entities"]:
             yield Finding(0.1, "there are no names", "Say which column has them (--entity-column)")
 

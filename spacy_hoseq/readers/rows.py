@@ -125,6 +125,10 @@ def literal(value: Any) -> Any:
     text = re.sub(r"^\s*\w+\s*=\s*(?=[\[({])", "", value)  # TRAIN_DATA = [...
     if not text.lstrip().startswith(("[", "{", "(")):
         return value
+    # a list as numpy writes it: ['Ann' 'left'] or [0 1]; Python would join the strings
+    if re.fullmatch(r"""\[\s*(('[^']*'|"[^"]*"|-?\d+)\s*)+\]""", text.strip()):
+        pieces = re.findall(r"""'[^']*'|"[^"]*"|-?\d+""", text)
+        return [ast.literal_eval(piece) for piece in pieces]
     for parse in (partial(json.loads, strict=False), ast.literal_eval):
         with suppress(MemoryError, RecursionError, SyntaxError, TypeError, ValueError):
             return parse(text.strip().rstrip(","))  # a row of a list

@@ -219,6 +219,10 @@ def _kind(column: Sequence[Sequence[str]], n_words: int) -> str:
     if 0.4 * n_cells < cells["O"] < n_cells and len(cells) < 100:
         if share(re.compile(r"O|(?!.[-_])\S{2,}").fullmatch) == 1:
             return "types"
+    # a few others are damage, or a header
+    n_tagged = sum(n for text, n in cells.items() if text != "O" and is_entity_tag(text))
+    if cells["O"] + 2 * n_tagged >= n_cells and n_tagged > 0 and cells["O"] > 0.4 * n_cells:
+        return "entities"
     # the number of a document is the same within each sentence
     long = [sentence for sentence in column if len(sentence) > 3]
     is_constant = len(long) > 0 and all(len(set(sentence)) == 1 for sentence in long)

@@ -36,7 +36,7 @@ from spacy.parts_of_speech import IDS as POS
 from ..files import Line, blocks_of, read_lines
 from ..sentences import Items, LabelledSpan, Problem, Sentence, Unreadable, read_each
 from ..settings import Format, Settings
-from .columns import is_entity_tag, spans_of
+from .columns import BARE_TAG, BRACKETS, ENTITY_TAG, is_entity_tag, spans_of, standard_tags
 
 NO_SPACE = {"SpaceAfter": "No"}
 NAME_KEYS = ("ner", "name", "tag", "entity", "ne")  # of entities in column 10
@@ -120,7 +120,12 @@ def layout_of(lines: Iterable[Line | Problem]) -> Layout | None:
         name = "columns of CoreNLP"
     if not name:
         return None
-    return Layout(name, LAYOUTS[name], width if width == 10 else 0)
+    columns = LAYOUTS[name]
+    # one more column may have names
+    for column in range(10, width) if name == "CoNLL-U" else ():
+        if has(column, ENTITY_TAG.pattern):
+            columns = (*columns[:10], column)
+    return Layout(name, columns, width if width == 10 else 0)
 
 
 def _named_columns(names: list[str]) -> Layout:
@@ -391,7 +396,7 @@ def _spans(
 ) -> list[LabelledSpan] | None:
     """The spans of the tags under the first of these keys; None if there are none."""
     for key, tags in found.items():
-        if key.lower() in keys:
+        if key.lower() in keys and all(map(is_entity_tag, tags)):
             spans: list[LabelledSpan] = []
             for first, end, name in spans_of(tags)[0]:
                 spans.append(LabelledSpan(places[first], places[end - 1] + 1, name))
@@ -403,8 +408,14 @@ def _tags(words: Sequence[_Word]) -> dict[str, list[str]]:
     """The tags of words in column 10 by their keys. Other tools have other values there."""
     found: dict[str, list[str]] = {}
     for key in dict.fromkeys(chain.from_iterable(word.misc for word in words)):
-        tags = [word.misc.get(key, "O") for word in words]
-        if all(map(is_entity_tag, tags)):
+        cells = [word.misc.get(key, "O") for word in words]
+        kind = ""
+        if all(map(BARE_TAG.fullmatch, cells)):
+            kind = "bare"
+        elif all(cell == "O" or BRACKETS.fullmatch(cell) for cell in cells):
+            kind = "brackets"
+        tags = standard_tags(cells, kind, "ENTITY")
+        if all(map(is_entity_tag, tags)) or key.lower() in NAME_KEYS:
             found[key] = tags
     return found
 
@@ -413,7 +424,8 @@ def _unread(found: Mapping[str, list[str]]) -> tuple[str, ...]:
     """Keys of tags that are not read."""
     unread: list[str] = []
     for key, tags in found.items():
-        if key.lower() not in (*NAME_KEYS, "chunk") and set(tags) != {"O"}:
+        is_read = key.lower() in (*NAME_KEYS, "chunk") and all(map(is_entity_tag, tags))
+        if not is_read and set(tags) != {"O"}:
             unread.append(f"{key}= in column 10 has labels")
     return tuple(unread)
 

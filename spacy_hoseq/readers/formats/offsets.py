@@ -106,7 +106,7 @@ def _task(row: dict[str, Any], answers: list[dict[str, Any]]) -> tuple[str, list
     data = row["data"] if isinstance(row.get("data"), dict) else row
     texts = [cell for cell in data.values() if isinstance(cell, str)]
     text = next((data[key] for key in TEXT_KEYS if isinstance(data.get(key), str)), None)
-    text = text or max(texts, key=len)
+    text = text or max(texts, key=lambda cell: (" " in cell, len(cell)))  # no address
     results = [answer["result"] for answer in answers if not answer.get("was_cancelled")]
     if not results:
         return text, None
@@ -122,11 +122,12 @@ def _spans(row: dict[str, Any], text: str) -> list[Offsets] | None:
     """The spans in the first field that has some; None = there is no such field. RAISES ValueError:
     the fields of spans cannot be read."""
     is_given = False
-    for key in (*SPAN_KEYS, *row):
+    others = [key for key in row if not re.search("predict|suggest", key)]  # nobody has seen those
+    for key in (*SPAN_KEYS, *others):
         cells = row.get(key)
         if isinstance(cells, dict):
             cells = next((cells[inner] for inner in SPAN_KEYS if inner in cells), cells)
-        is_given |= key in SPAN_KEYS and bool(cells)
+        is_given |= key in SPAN_KEYS and key != "tokens" and bool(cells)
         if isinstance(cells, list | tuple) and (cells or key in SPAN_KEYS):
             with suppress(AttributeError, LookupError, TypeError, ValueError):
                 return [span for cell in cells for span in _offsets(cell, text)]

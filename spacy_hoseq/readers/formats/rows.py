@@ -1,5 +1,5 @@
-"""Rows of `hoseq apply`: a text a row, JSON or Parquet, with tokens, sentences and spans by
-offsets.
+"""Rows of `hoseq apply` and of spaCy's `Doc.to_json`: a text a row, JSON or Parquet, with tokens,
+sentences and spans by offsets.
 
 {"text": "Ann sleeps.", "tokens": [{"start": 0, "end": 3, "tag": "NNP"}, ...], "sentences": [...],
  "spans": [{"start": 0, "end": 3, "label": "PER", "group": "ents"}]}
@@ -42,6 +42,9 @@ def read_rows(path: Path, settings: Settings) -> Items:
 def _sentences(row: dict[str, Any]) -> list[Sentence]:
     """Sentences of a row. RAISES KeyError, IndexError, TypeError, ValueError: offsets do not
     fit."""
+    # spaCy's `Doc.to_json` has other names
+    if "ents" in row:
+        row = {**row, "spans": row["ents"], "sentences": row.get("sents")}
     starts = [bound["start"] for bound in row.get("sentences") or ()]
     # a token belongs to the last sentence that begins before it
     by_sentence: dict[int, list[Piece]] = {}

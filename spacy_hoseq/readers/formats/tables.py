@@ -95,7 +95,11 @@ def read_table(path: Path, settings: Settings) -> Items:
     if isinstance(row, Entry) and not any(settings.columns):
         # a list of words is no word
         cell = literal("".join(row.value[: columns.word or 1][-1:]))
-        if isinstance(cell, list) or (not columns.word and _is_of_texts(header)):
+        sizes = [len(other.split()) for other in row.value]
+        is_of_words = isinstance(cell, list)
+        if isinstance(cell, str) and len(cell.split()) > 1:
+            is_of_words = sizes.count(len(cell.split())) > 1  # as many labels
+        if is_of_words or (not columns.word and _is_of_texts(header)):
             yield from _read_texts(path, encoding, settings, header)
             return
     if not columns.word:
@@ -121,14 +125,16 @@ def _read_texts(path: Path, encoding: str, settings: Settings, header: str) -> I
                 value = dict(zip(names, row.value, strict=True))
                 yield from _sentences_of_text(value, settings, path, row.number)
             except (AttributeError, LookupError, TypeError, ValueError):
-                expected = "a text, and its spans or a tag for each word"
+                expected = (
+                    "a text, and its spans or a tag for each word (numbers: --labels O,B-PER)"
+                )
                 yield Problem(path, row.number, ", ".join(row.value)[:100], expected)
 
 
 def _sentences_of_text(value: dict[str, str], settings: Settings, path: Path, number: int) -> Items:
     """A text with tags, or else with spans. RAISES as `tokens_of` and `text_and_spans`."""
     try:
-        sentence = tokens_of(value, {})
+        sentence = tokens_of(value, dict.fromkeys(ENTITY_KEYS, settings.labels or ()))
     except (AttributeError, LookupError, TypeError, ValueError):
         sentence = None
     if sentence is not None:
