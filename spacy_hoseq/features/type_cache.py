@@ -61,7 +61,7 @@ class TypeCache(SharedCache):
             # once, unless the process was forked by `compute`: then the cache was emptied
             while rows.max(initial=0) == NO_ROW:
                 unknown = np.flatnonzero(rows == NO_ROW)
-                places = unknown[one_of_each(keys.reshape(-1)[unknown])]
+                places = unknown[self._one_of_each(keys.reshape(-1)[unknown])]
                 values = compute(places).reshape(len(places), -1)
                 self._add(keys.reshape(-1)[places], values)
                 rows = self._rows(keys)
@@ -74,6 +74,16 @@ class TypeCache(SharedCache):
         """The row of each key, NO_ROW for new types."""
         numbers = self._index.lookup(keys) if self._is_hashed else keys
         return self._row_of.take(numbers, mode="clip")
+
+    def _one_of_each(self, keys: NDArray[Any]) -> Ints:
+        """A place of each distinct key (n,)."""
+        if self._is_hashed:
+            return one_of_each(keys)
+        # small numbers need not be sorted: of the places of one, the last is kept
+        places = np.arange(len(keys))
+        last = np.empty(int(keys.max()) + 1, np.intp)
+        last[keys] = places
+        return np.flatnonzero(last[keys] == places)
 
     def _add(self, keys: NDArray[Any], values: NDArray[Any]) -> None:
         if self._is_hashed:
