@@ -48,12 +48,6 @@ class Words(Doc):
     original: Doc
     places: Ints
 
-    def on_tokens(self, values: NDArray[np.generic], absent: float) -> NDArray[np.generic]:
-        """Values of all tokens, `absent` at white space. values (n, ...): of the words."""
-        spread = np.full((len(self.original), *values.shape[1:]), absent, values.dtype)
-        spread[self.places] = values
-        return spread
-
     def heads(self) -> Keys:
         """How many words after each word its head is (n,), as `doc.to_array` has it."""
         offsets = self.original.to_array([HEAD])[self.places].astype(np.int64).reshape(-1)

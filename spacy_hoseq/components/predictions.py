@@ -16,7 +16,7 @@ from ..decoders.choice import Decoder, decode_exact
 from ..decoders.problem import Potentials, is_permitted
 from ..errors import Errors, wrong_value
 from ..features.index import ExactIndex
-from ..features.sequences import WordDocs, on_tokens, values_of
+from ..features.sequences import WordDocs, values_of
 from ..layers.candidates import CandidateLists
 
 
@@ -148,4 +148,4 @@ class Predictions:
 
     def by_token(self, values: NDArray[np.generic], absent: float = 0) -> list[NDArray[Any]]:
         """Values of the words (N, ...) as one array per Doc, by token: `absent` at white space."""
-        return on_tokens(values, self.docs, absent)
+        return self.docs.by_token(values, absent)

@@ -15,7 +15,7 @@ from spacy.vocab import Vocab
 
 from ..arrays import Labels
 from ..decoders.choice import Decoder, check_n_samples, sample
-from ..features.sequences import WordDocs, on_tokens, pieces_of, words_of
+from ..features.sequences import WordDocs, pieces_of, words_of
 from ..layers.scorer import scorer_of
 from ..layers.structured import TaggerModel
 from ..learning.objectives import Objective
@@ -140,8 +140,8 @@ class HoseqTagger(StructuredComponent):
     def _named(self, rows: Labels, words: WordDocs) -> list[list[str]]:
         """Several label sequences of one Doc, with what stands at white space. rows (k, n): ids of
         its words."""
-        (of_tokens,) = on_tokens(rows.T, words, -1)
-        return [[self._label_table.names[y] for y in row] for row in of_tokens.T.tolist()]
+        tokens = words.on_tokens(rows.T, -1)
+        return [[self._label_table.names[y] for y in row] for row in tokens.T.tolist()]
 
     def _read(self, docs: WordDocs, *, preset: bool, labels_alone: bool) -> Predictions:
         if labels_alone and any(map(len, docs)):

@@ -3,6 +3,7 @@ Doc. White space is no part of it."""
 
 from collections.abc import Sequence, Sized
 from itertools import pairwise
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from spacy.attrs import IS_SPACE, ORTH, SENT_START
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..arrays import Keys, Lengths, Mask, distinct
+from ..arrays import Ints, Keys, Lengths, Mask, distinct
 from ..caches import cached_property
 from ..errors import Errors
-from ..words import Words, without
+from ..words import without
 
 
 class WordDocs(list[Doc]):
@@ -22,7 +23,8 @@ class WordDocs(list[Doc]):
     after the other, and they do not change meanwhile; so their values are read once.
 
     attributes: spaCy's, which layers will read beside words and sentences.
-    values: of each attribute that was read, at all tokens (N,).
+    values: of each attribute that was read, at all words (N,).
+    sizes (D,): tokens of each Doc, with white space. orths, is_space (M,): of all these tokens.
     """
 
     def __init__(self, docs: Sequence[Doc], attributes: Sequence[Any] = ()) -> None:
@@ -30,9 +32,12 @@ class WordDocs(list[Doc]):
         wanted = [*dict.fromkeys([ORTH, SENT_START, IS_SPACE, *attributes])]
         parts = [doc.to_array(wanted) for doc in docs]  # (len(doc), A) each
         columns = np.concatenate([np.zeros((0, len(wanted)), np.uint64), *parts])
-        is_space = columns[:, 2] != 0
-        if is_space.any():
-            for i, spaces in enumerate(by_doc(is_space, docs)):
+        self.sizes = _sizes(docs)
+        self.orths: Keys = columns[:, 0]
+        self.is_space: Mask = columns[:, 2] != 0
+        self._has_spaces = bool(self.is_space.any())
+        if self._has_spaces:
+            for i, spaces in enumerate(self._split(self.is_space)):
                 if spaces.any():
                     words = without(docs[i], spaces)
                     self[i] = words
@@ -45,6 +50,42 @@ class WordDocs(list[Doc]):
     def words_and_lengths(self) -> tuple[Keys, Lengths]:
         """What the function of this name returns, computed once."""
         return self.values[ORTH], _lengths(self.values[SENT_START], self)
+
+    @cached_property
+    def n_words(self) -> Ints:
+        """Words of each Doc (D,)."""
+        return _sizes(self) if self._has_spaces else self.sizes
+
+    @cached_property
+    def places(self) -> Ints:
+        """The token of each word, counted within its Doc (N,)."""
+        starts = np.cumsum(self.sizes) - self.sizes
+        places: Ints = np.arange(len(self.is_space)) - starts.repeat(self.sizes)
+        return places[~self.is_space]
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        """What `vocab_of` returns, found once."""
+        return vocab_of([*self])
+
+    def are(self, docs: Sequence[Doc]) -> bool:
+        """True if these are the docs themselves, without white space."""
+        return all(map(is_, self, docs))
+
+    def on_tokens(self, values: NDArray[Any], absent: float) -> NDArray[Any]:
+        """Values of all tokens (M, ...), `absent` at white space. values (N, ...): of the words."""
+        if not self._has_spaces:
+            return values
+        spread = np.full((len(self.is_space), *values.shape[1:]), absent, values.dtype)
+        spread[~self.is_space] = values
+        return spread
+
+    def by_token(self, values: NDArray[Any], absent: float) -> list[NDArray[Any]]:
+        """The same as one array for each Doc."""
+        return self._split(self.on_tokens(values, absent))
+
+    def _split(self, array: NDArray[Any]) -> list[NDArray[Any]]:
+        return _parts(array, self.sizes)
 
 
 def words_of(docs: Sequence[Doc], attributes: Sequence[Any] = ()) -> WordDocs:
@@ -72,8 +113,8 @@ def words_and_lengths(docs: Sequence[Doc]) -> tuple[Keys, Lengths]:
 
 def vocab_of(docs: Sequence[Doc]) -> Vocab:
     """The vocabulary of all docs, at least one. RAISES ValueError [HS008]: they have several."""
-    if len(docs) == 1:
-        return docs[0].vocab
+    if isinstance(docs, WordDocs):
+        return docs.vocab
     vocab: Vocab = docs[0].vocab
     for doc in docs:
         if doc.vocab is not vocab:
@@ -116,21 +157,20 @@ def pieces_of(doc: Doc, n_tokens: int) -> list[Doc]:
 
 
 def by_doc(array: NDArray[Any], docs: Sequence[Sized]) -> list[NDArray[Any]]:
-    """Parts of an array, one for each Doc, as views. array (N, ...): for all tokens. (`np.split` takes
-    three times as long.)"""
-    if len(docs) == 1:
+    """Parts of an array, one for each Doc, as views. array (N, ...): for all tokens."""
+    return _parts(array, docs.n_words if isinstance(docs, WordDocs) else _sizes(docs))
+
+
+def _parts(array: NDArray[Any], sizes: Ints) -> list[NDArray[Any]]:
+    """Parts of these sizes. (`np.split` takes three times as long.)"""
+    if len(sizes) == 1:
         return [array]
-    ends = np.cumsum([len(doc) for doc in docs]).tolist()
+    ends = np.cumsum(sizes).tolist()
     return [array[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def on_tokens(array: NDArray[Any], docs: Sequence[Doc], absent: float) -> list[NDArray[Any]]:
-    """Parts of an array for all tokens of each original Doc, with `absent` at white space."""
-    parts = by_doc(array, docs)
-    for i, doc in enumerate(docs):
-        if isinstance(doc, Words):
-            parts[i] = doc.on_tokens(parts[i], absent)
-    return parts
+def _sizes(docs: Sequence[Sized]) -> Ints:
+    return np.array([*map(len, docs)], np.intp)
 
 
 def _lengths(boundaries: NDArray[Any], docs: Sequence[Doc]) -> Lengths:
@@ -143,6 +183,6 @@ def _starts(boundaries: NDArray[Any], docs: Sequence[Doc]) -> Mask:
     """Which tokens begin a sequence or a Doc (N,). boundaries (N,): SENT_START of all tokens, 1 =
     first of a sentence, 0 = unknown."""
     starts: Mask = boundaries == 1
-    sizes = np.array([len(doc) for doc in docs], np.intp)
+    sizes = docs.n_words if isinstance(docs, WordDocs) else _sizes(docs)
     starts[(np.cumsum(sizes) - sizes)[sizes > 0]] = True
     return starts

@@ -19,8 +19,8 @@ from ...chunks import (
     write_chunks,
 )
 from ...errors import Errors
-from ...features.sequences import sentence_starts, sequence_lengths, values_of
-from ...words import Words, spans_of
+from ...features.sequences import WordDocs, sentence_starts, sequence_lengths, values_of
+from ...words import spans_of
 from ..predictions import Predictions
 from .target import ENTS, SPANS, Items, LabelTable, Target
 
@@ -33,25 +33,19 @@ class FoundChunks(NamedTuple):
     probabilities: Floats32 | None
 
 
-def found_chunks(
-    words: Sequence[Doc], chunks: Chunks, p: Floats | None = None
-) -> list[FoundChunks]:
+def found_chunks(words: WordDocs, chunks: Chunks, p: Floats | None = None) -> list[FoundChunks]:
     """Chunks of each Doc, by its tokens. words: the Docs without white space. chunks: of all words,
     end to end. p: their probabilities."""
-    tokens = [np.zeros(0, np.intp)]  # of all words, counted within their Doc
-    for doc in words:
-        tokens.append(doc.places if isinstance(doc, Words) else np.arange(len(doc)))
-    token_of = np.concatenate(tokens)
-    firsts = token_of[chunks.first].tolist()
-    ends = (token_of[chunks.end - 1] + 1).tolist()
-    items = list(zip(firsts, ends, chunks.types, strict=True))
+    firsts = words.places[chunks.first].tolist()
+    ends = (words.places[chunks.end - 1] + 1).tolist()
     probabilities = None if p is None else p.astype(np.float32)
     # chunks are in order, so those of a Doc are a slice
-    starts = np.cumsum([0, *map(len, words)])
+    starts = np.cumsum([0, *words.n_words])
     found = []
     for a, b in pairwise(np.searchsorted(chunks.first, starts).tolist()):
+        items = list(zip(firsts[a:b], ends[a:b], chunks.types[a:b], strict=True))
         doc_probabilities = None if probabilities is None else probabilities[a:b]
-        found.append(FoundChunks(items[a:b], doc_probabilities))
+        found.append(FoundChunks(items, doc_probabilities))
     return found
 
 

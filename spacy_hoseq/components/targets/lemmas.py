@@ -36,7 +36,7 @@ from ...arrays import Ints, Keys, Labels, Mask
 from ...caches import IdentityCache
 from ...errors import wrong_value
 from ...features.keys import row_keys
-from ...features.sequences import values_of, words_and_lengths
+from ...features.sequences import WordDocs, words_and_lengths
 from ...features.type_cache import MAX_WORD_TYPES, TypeCache
 from .target import LabelTable, escaped
 from .token_labels import TokenLabels, texts_of
@@ -96,11 +96,11 @@ class LemmaLabels(TokenLabels):
                 keys[i] = doc.vocab.strings.add(label_of(form, lemma))
         return keys
 
-    def _values(self, docs: Sequence[Doc], label_ids: Labels, table: LabelTable) -> Keys:
+    def _values(self, docs: WordDocs, label_ids: Labels, table: LabelTable) -> Keys:
         """The lemmas that the scripts make (N, 1). White space is its own lemma, and so is a word
         that the script does not fit."""
-        (orths,) = values_of(docs, [ORTH])
-        strings = docs[0].vocab.strings if docs else StringStore()
+        orths = docs.orths
+        strings = docs.vocab.strings if docs else StringStore()
 
         def lemmas_at(places: Ints) -> Keys:
             pairs = zip(orths[places].tolist(), label_ids[places].tolist(), strict=True)

@@ -32,6 +32,7 @@ from spacy.tokens import Doc, Token
 from ...arrays import Floats32, Keys, Labels, Mask
 from ...caches import IdentityCache
 from ...errors import wrong_value
+from ...features.sequences import WordDocs
 from .target import LabelTable, escaped
 from .token_labels import TokenLabels, texts_of
 
@@ -96,10 +97,10 @@ class MorphologyLabels(TokenLabels):
                 token_masks.append(masks[texts])
         return np.array(token_masks)
 
-    def _values(self, docs: Sequence[Doc], label_ids: Labels, table: LabelTable) -> Keys:
+    def _values(self, docs: WordDocs, label_ids: Labels, table: LabelTable) -> Keys:
         if not docs:
             return np.zeros((0, len(self.columns)), np.uint64)
-        vocab: Any = docs[0].vocab
+        vocab = docs.vocab
 
         def columns_of_labels() -> Keys:
             rows = [_row(analysis_of(name), vocab) for name in table.names]

@@ -11,7 +11,7 @@ from spacy.training import Example
 
 from ...arrays import Ints, Keys, Labels, Mask
 from ...errors import wrong_value
-from ...features.sequences import by_doc, values_of
+from ...features.sequences import WordDocs, by_doc, values_of
 from ...words import tokens_of
 from ..predictions import Predictions
 from .target import Columns, Items, LabelTable, Target
@@ -169,10 +169,14 @@ class TokenLabels(Target):
         self, docs: Sequence[Doc], reading: Predictions, table: LabelTable, *, overwrite: bool
     ) -> None:
         """Set the labels of each Doc; what is set already stays, unless `overwrite`."""
-        label_ids = np.concatenate([np.zeros(0, np.int32), *reading.label_ids])
-        values = self._values(docs, label_ids, table)
+        words = reading.docs
+        values = self._values(words, words.on_tokens(reading.best, -1), table)
+        keeps = self.extend or not overwrite
+        if keeps and words.are(docs):
+            # most texts have no labels yet, which is known since they were read
+            keeps = self.are_set(words)
         for doc, doc_values in zip(docs, by_doc(values, docs), strict=True):
-            if (self.extend or not overwrite) and self.is_set(doc):
+            if keeps and self.is_set(doc):
                 doc_values = self._merged(doc, doc_values, table, overwrite=overwrite)
             if not self.extension:
                 doc.from_array(self.columns, doc_values)  # type: ignore[arg-type]
@@ -180,15 +184,14 @@ class TokenLabels(Target):
             for token, key in zip(doc, doc_values[:, 0].tolist(), strict=True):
                 self._put(token, doc.vocab.strings[key] if key else "")
 
-    def _values(self, docs: Sequence[Doc], label_ids: Labels, table: LabelTable) -> Keys:
+    def _values(self, docs: WordDocs, label_ids: Labels, table: LabelTable) -> Keys:
         """What stands for the labels of all tokens (N,) in the columns, (N, C) uint64."""
         values = table.values.take(label_ids)
         if self.space and (label_ids < 0).any():
-            for doc in docs:
-                doc.vocab.strings.add(self.space)
+            docs.vocab.strings.add(self.space)
         if self.attribute == "sent_start":
             starts = np.append(np.array(table.names).take(label_ids) == STARTS, False)
-            ends = np.cumsum([0, *map(len, docs)])
+            ends = np.cumsum([0, *docs.sizes])
             # white space before the first word belongs to its sentence
             words = np.append(np.flatnonzero(label_ids >= 0), len(label_ids))
             starts[words[np.searchsorted(words, ends)]] = False
