@@ -15,7 +15,7 @@ COMMANDS = get_command(hoseq_cli).commands
 
 def test_every_command_has_a_section():
     titles = [title.strip("`") for level, title, _ in headings(PAGES[PAGE]) if level == 2]
-    assert sorted(titles) == sorted(f"python -m spacy hoseq {name}" for name in COMMANDS)
+    assert sorted(titles) == sorted(f"hoseq {name}" for name in COMMANDS)
 
 
 def test_options_are_those_of_the_commands():
@@ -31,7 +31,7 @@ def test_options(name):
         if each.opts[0].startswith("-") and each.name != "help":
             if each.help not in made_tables().SAID_ABOVE:
                 options |= {*each.opts, *each.secondary_opts}
-    text = section(PAGE, f"`python -m spacy hoseq {name}`")
+    text = section(PAGE, f"`hoseq {name}`")
     text, _, rows = text.partition(f"<!-- options: {name} -->")
     cells = [row.partition(": ") for row in rows.splitlines() if row.startswith("- `")]
     assert {option for row in cells for option in re.findall(r"`(--?\w[^`]*)`", row[0])} == options
