@@ -4,7 +4,8 @@ Spans are read by their characters, so they are right even if a later component 
 tokens.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from operator import attrgetter
 from struct import unpack
 from typing import Any, NamedTuple
@@ -72,10 +73,7 @@ def token_columns(docs: Docs, outputs: Sequence[str]) -> tuple[dict[str, pa.Arra
     present = [doc for doc in docs if doc is not None]
     columns: dict[str, pa.Array] = {}
     if "sentences" in outputs:
-        numbers: list[int | None] = []
-        for doc in present:
-            numbers += _sentence_numbers(doc)
-        columns["sentence"] = pa.array(numbers, pa.int32())
+        columns["sentence"] = pa.array(_of_all(present, _sentence_numbers), pa.int32())
     columns["token"] = pa.array(_token_numbers(present), pa.int32())
     columns.update(token_fields(docs, outputs))
     if "prob" in outputs:
@@ -112,10 +110,8 @@ def token_fields(docs: Docs, outputs: Sequence[str]) -> dict[str, pa.Array]:
         numbers = _token_numbers(present) + head.astype(np.int64)
         fields["head"] = pa.array(numbers, pa.int32())
     if "prob" in outputs:
-        probabilities: list[float | None] = []
-        for doc in present:
-            probabilities += _probabilities(doc)
-        fields["prob"] = pa.array(probabilities, pa.float32(), from_pandas=True)
+        p = _of_all(present, _probabilities)
+        fields["prob"] = pa.array(p, pa.float32(), from_pandas=True)
     return fields
 
 
@@ -192,15 +188,17 @@ def _lengths(docs: Docs) -> list[int]:
 
 def _token_numbers(docs: Sequence[Doc]) -> Ints:
     """Number of each token within its Doc (N,)."""
-    numbers = [np.zeros(0, np.int64)]
-    for doc in docs:
-        numbers.append(np.arange(len(doc)))
-    return np.concatenate(numbers)
+    return np.concatenate([np.zeros(0, np.int64), *map(np.arange, _lengths(docs))])
 
 
 def _of_each(docs: Docs, read: Callable[[Doc], Any]) -> list[Any]:
     """What a function gives for each Doc; None where there is none."""
     return [None if doc is None else read(doc) for doc in docs]
+
+
+def _of_all(docs: Iterable[Doc], read: Callable[[Doc], Iterable[Any]]) -> list[Any]:
+    """What a function gives for the tokens of all Docs, end to end (N,)."""
+    return [*chain.from_iterable(map(read, docs))]
 
 
 def _sentence_bounds(doc: Doc) -> list[tuple[int, int]] | None:

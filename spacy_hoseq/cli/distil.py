@@ -11,6 +11,7 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
+from thinc.api import Config
 from typer import Argument, Option
 
 from ..components.extensions import MARGINALS, values_on
@@ -140,30 +141,25 @@ def distil_cli(
     load_seconds = time.perf_counter() - started
     lang = checked_language(lang or str(teaching.lang))
     chosen = chosen_texts(texts, work, InputOptions(text=text_key), words, account)
-    annotate(annotator, chosen, wanted, n_process, force)
+    n_words = annotate(annotator, chosen, wanted, n_process, force)
     docs = [refine(doc, changes, threshold) for doc in annotated_docs(work)]
     kinds = known_kinds(docs, wanted)
-    if soft and not any(values_on(doc, MARGINALS) for doc in docs):
-        needed = "a teacher that keeps them, of this package, or no --soft"
-        raise not_found("probability of labels", teacher, needed)
+    if soft:
+        check_probabilities(docs, teacher)
     silver = write_corpus(work / "corpus", docs, kinds, docs_in(gold), gold_weight)
-    configs = configs_for(silver, lang, soft=soft)
-    write_configs(work, configs)
-    for step in configs:
-        train_step(work, step)
-    nlp = joined(work, configs, teaching, lang)
+    steps = train_all(work, configs_for(silver, lang, soft=soft))
+    nlp = joined(work, steps, teaching, lang)
     result: Result = {"lang": lang, "texts": ", ".join(texts), "curve": []}
-    result.update(measured(nlp, work, teaching, gold_test, changes))
+    result |= measured(nlp, work, teaching, gold_test, changes)
     if curve:
-        result["curve"] = learning_curve(work, step, silver)
+        result["curve"] = learning_curve(work, steps[-1], silver)
     meta = meta_of(name, lang, silver, result["agreement"], teaching.meta, licence)
     save(nlp, meta, output, overwrite=force)
     result["costs"] = costs_of(teacher, load_seconds, output, work)
     srsly.write_json(work / "report.json", result)
     write(output / "README.md", card_of(str(output), meta, teaching.meta, silver, result))
     show(result)
-    counts = {"Words by the teacher": srsly.read_json(work / "cost.json")["words"]}
-    finish_pipeline(output, account, counts, install=install, code=code)
+    finish_pipeline(output, account, {"Words by the teacher": n_words}, install=install, code=code)
 
 
 def kinds_named(text: str) -> list[str]:
@@ -207,10 +203,10 @@ def chosen_texts(
 
 def annotate(
     teacher: "Teacher", texts: Path, kinds: Sequence[str], n_process: int, force: bool
-) -> None:
+) -> int:
     """Annotate the texts that are not annotated yet. cost.json has the words, and the seconds of all
-    processes together. RAISES ValueError [HS159]: the teacher sets nothing that could be learnt; and
-    as `Job.to_folder`."""
+    processes together. RETURNS the number of words. RAISES ValueError [HS159]: the teacher sets
+    nothing that could be learnt; and as `Job.to_folder`."""
     from ..batch.inputs import InputOptions
     from ..batch.job import Job
 
@@ -243,6 +239,7 @@ def annotate(
         state = run(job, n_process, True, tell)
     if state["errors"]:
         msg.warn(f"{state['errors']:,} texts without annotation: {job.output}/errors.jsonl")
+    return int(cost["words"])
 
 
 def known_kinds(docs: Iterable[Doc], wanted: Sequence[str]) -> list[str]:
@@ -273,6 +270,21 @@ def docs_in(path: Path | None) -> list[Doc]:
     if path is None:
         return []
     return list(read_docs(spacy_files(path), Vocab()))
+
+
+def check_probabilities(docs: Iterable[Doc], teacher: str) -> None:
+    """RAISES ValueError [HS159]: no Doc has the probabilities of its labels."""
+    if not any(values_on(doc, MARGINALS) for doc in docs):
+        needed = "a teacher that keeps them, of this package, or no --soft"
+        raise not_found("probability of labels", teacher, needed)
+
+
+def train_all(work: Path, configs: Mapping[str, Config]) -> list[str]:
+    """Train with all configs. RETURNS the names of the steps, in the order of the pipeline."""
+    write_configs(work, configs)
+    for step in configs:
+        train_step(work, step)
+    return [*configs]
 
 
 def measured(

@@ -2,7 +2,6 @@
 any text."""
 
 import json
-import re
 import sys
 import tempfile
 import webbrowser
@@ -18,7 +17,6 @@ import typer
 from spacy.language import Language
 from spacy.tokens import Doc
 from typer import Argument, Option
-from wasabi import table
 
 from ..errors import not_found, unknown_name, unreadable
 from ..inspection import Explanation, explanations
@@ -26,7 +24,7 @@ from ..inspection.explanation import annotated, as_data, decisions, explained
 from ..pipelines.loading import embedded
 from ..readers.files import lines_of
 from ..reporting.layers import Cell, Sentence, sentences_of
-from ..reporting.pages import uncalibrated
+from ..reporting.pages import table_lines, uncalibrated
 from ..reporting.text import explanation_text, notes_of, reasons_of, text_page
 from .app import hoseq_cli, msg, then
 from .shared import (
@@ -314,8 +312,8 @@ def text_table(sentence: Sentence, notes: Collection[str] = ()) -> str:
         )
     # wasabi takes rows
     names, aligns, cells = zip(*columns, strict=True)
-    rows = table(list(zip(*cells, strict=True)), header=names, aligns=aligns, max_col=80)
-    return re.sub(" +$", "", rows, flags=re.MULTILINE)
+    rows = list(zip(*cells, strict=True))
+    return "\n".join(["", *table_lines(rows, header=names, aligns=aligns), ""])
 
 
 def mark_of(layer: str, notes: Collection[str]) -> str:

@@ -50,11 +50,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(round_ticks=round_ticks, table=text_table)
+    environment.globals.update(round_ticks=round_ticks, table=table_lines)
     return environment
 
 
-def text_table(rows: Sequence[Sequence[str]], **settings: Any) -> list[str]:
+def table_lines(rows: Sequence[Sequence[str]], **settings: Any) -> list[str]:
     """Lines of a table in a fixed-width font."""
     lines = table(rows, max_col=80, **settings).strip("\n").splitlines()
     return [line.rstrip() for line in lines]
