@@ -27,7 +27,7 @@ from spacy.vocab import Vocab
 from ..features.known_words import KNOWN_WORDS_TABLE, OWN_WORDS, word_keys
 from ..readers.annotated import annotated_with, read_docs, spacy_files
 from .decoding import LAST_KIND, ONE_KIND, SPACED_KIND, unit_doc
-from .units import APOSTROPHES, INNER, are_parted, cuts_at, inner_cuts, units_of
+from .units import APOSTROPHES, BEGINNINGS, INNER, are_parted, cuts_at, inner_cuts, units_of
 
 
 def make_units(
@@ -105,31 +105,41 @@ def known_words(path: str | Path | None, inner: bool = False) -> Lookups:
     lookups = Lookups()
     lookups.add_table(KNOWN_WORDS_TABLE, dict(sorted(counts_by_key(counts).items())))
     if inner:
-        lookups.add_table(INNER, {INNER: inner_ends(docs)})
+        ends = inner_ends(docs)
+        table = {INNER: ends, BEGINNINGS: inner_beginnings(docs, ends)}
+        lookups.add_table(INNER, table)
     return lookups
 
 
 def inner_ends(docs: Sequence[Doc]) -> list[str]:
     """Ends of runs of letters before which a word may end, with an apostrophe: "n'" of "do|n't".
-    Only those seen three times, and cut once in 200 times or more."""
+    Only those cut three times, and once in 200 times or more."""
+    return _often_cut(docs, lambda run, at: run[at:])
+
+
+def inner_beginnings(docs: Sequence[Doc], ends: Sequence[str]) -> list[str]:
+    """Beginnings of runs of letters after which a word may end, as often: the prepositions and the
+    article of Hebrew. What these ends cut does not count."""
+    return _often_cut(docs, lambda run, at: run[:at], cuts_at(ends))
+
+
+def _often_cut(
+    docs: Sequence[Doc], piece: Callable[[str, int], str], known: re.Pattern[str] | None = None
+) -> list[str]:
+    """Pieces of runs of letters at places where words end. piece: of a run at a place. known: cuts
+    that do not count."""
     cut: Counter[str] = Counter()
-    for doc in docs:
-        text = doc.text
-        ends = {token.idx for token in doc}
-        for match in re.finditer(r"[^\W\d_]+", text):
-            end = match.end() + (text[match.end() : match.end() + 1] in APOSTROPHES)
-            places = range(match.start() + 1, match.end())
-            cut.update(text[at:end].lower() for at in places if at in ends)
-    # seen three times at least, and below: cut in one of 200 cases at least
-    often = sorted(end for end, n in cut.items() if n >= 3)
-    if not often:
-        return []
-    # what ends so in all the texts, cut there or not
     seen: Counter[str] = Counter()
-    pattern = cuts_at(often)
     for doc in docs:
-        seen.update(map(str.lower, pattern.findall(doc.text)))
-    return [end for end in often if cut[end] >= 0.005 * seen[end]]
+        starts = {token.idx for token in doc}
+        for match in re.finditer(r"([^\W\d_]{2,})['’]?", doc.text):
+            run = match[0].lower()
+            places = {place.start() for place in known.finditer(run)} if known else set()
+            for at in range(1, len(match[1])):
+                seen[piece(run, at)] += 1
+                if match.start() + at in starts and at not in places:
+                    cut[piece(run, at)] += 1
+    return sorted(text for text, n in cut.items() if n >= 3 and n >= 0.005 * seen[text])
 
 
 def counts_by_key(counts: "Counter[str]") -> dict[int, int]:

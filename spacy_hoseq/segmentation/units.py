@@ -33,7 +33,8 @@ for _signs, _meaning in (
 ):
     _SIGNS[list(map(ord, _signs))] = _meaning
 
-INNER = "hoseq_inner_cuts"  # table of a vocabulary; under the same name: a list
+# table of a vocabulary: ends of runs of letters under the same name, beginnings under the other
+INNER, BEGINNINGS = "hoseq_inner_cuts", "beginnings"
 APOSTROPHES = ("'", "’")
 
 
@@ -131,18 +132,24 @@ def inner_cuts(vocab: Vocab) -> Pattern[str] | None:
     """A pattern for places where a unit may begin within letters, by the vocabulary's table; None =
     no table."""
     table = vocab.lookups.get_table(INNER, None)
-    if not table or not table[INNER]:
+    if not table or not any(table.values()):
         return None
-    return cuts_at(table[INNER])
+    return cuts_at(table[INNER], table.get(BEGINNINGS, ()))
 
 
-def cuts_at(ends: Sequence[str]) -> Pattern[str]:
-    """A pattern that matches where one of these ends of a run of letters begins."""
-    patterns: list[str] = []
-    for end in ends:
-        is_letters = end[-1] not in APOSTROPHES
-        patterns.append(re.escape(end) + is_letters * r"(?!\w)")
-    return re.compile(rf"(?<=[^\W\d_])(?=({'|'.join(patterns)}))", re.IGNORECASE)
+def cuts_at(ends: Sequence[str], beginnings: Sequence[str] = ()) -> Pattern[str]:
+    """A pattern that matches where one of these ends of a run of letters begins, or one of these
+    beginnings ends, within the run."""
+    places = []
+    if ends:
+        patterns = []
+        for end in ends:
+            is_letters = end[-1] not in APOSTROPHES
+            patterns.append(re.escape(end) + is_letters * r"(?!\w)")
+        places.append(rf"(?<=[^\W\d_])(?=({'|'.join(patterns)}))")
+    # each looks behind by its own width
+    places += [rf"(?<=\b{re.escape(beginning)})(?=[^\W\d_])" for beginning in beginnings]
+    return re.compile("|".join(places) or "(?!)", re.IGNORECASE)
 
 
 def are_parted(before: str, after: str) -> bool:

@@ -7,9 +7,14 @@ from spacy.util import fix_random_seed, load_config
 from spacy.vocab import Vocab
 
 from spacy_hoseq.recipes import recipe
-from spacy_hoseq.segmentation.corpus import known_words, labelled_units
+from spacy_hoseq.segmentation.corpus import (
+    inner_beginnings,
+    inner_ends,
+    known_words,
+    labelled_units,
+)
 from spacy_hoseq.segmentation.tokenizer import CharacterTokenizer
-from spacy_hoseq.segmentation.units import inner_cuts, units_of
+from spacy_hoseq.segmentation.units import cuts_at, inner_cuts, units_of
 
 from ..builders import learn
 
@@ -73,6 +78,16 @@ def test_words_end_within_runs_of_letters(corpus):
     units = units_of("Don't own n't", inner_cuts(vocab))
     assert units.of("Don't own n't") == ["Do", "n", "'", "t", "own", "n", "'", "t"]
     assert inner_cuts(Vocab()) is None
+
+
+def test_words_end_after_beginnings_of_runs():
+    """Of any run that begins so, where no end cuts."""
+    sentences = [["le", noun + " "] for noun in ("tiul", "dam", "helek")] + [["tiul", "o "]] * 3
+    docs = [doc_of(Vocab(), sentences), doc_of(Vocab(), [["tiul ", "lema "]] * 3)]
+    ends = inner_ends(docs)
+    assert ends == ["o"] and inner_beginnings(docs, ends) == ["le"]
+    units = units_of("Leshir le ole tiulo", cuts_at(ends, ["le"]))
+    assert units.of("Leshir le ole tiulo") == ["Le", "shir", "le", "ole", "tiul", "o"]
 
 
 def cut(doc):
