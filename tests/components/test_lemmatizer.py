@@ -170,6 +170,8 @@ SCRIPTS = [
     ("went", "go", "lower went>go"),
     ("is", "be", "lower is>be"),
     ("women", "woman", "lower *en>*an"),
+    ("하며", "하+며", "lower *며>*+며"),
+    ("이적했다", "이적+하+았+다", "lower *했다>*+하+았+다"),
     ("3>2*", "3%", "lower 3%3E2%2A>3%25"),
     ("", "", "lower >"),
     ("", "a", "lower >a"),

@@ -9,7 +9,7 @@ A script says which case the form is put into, what is removed at both ends, and
 
 "*" stands for the longest string that form and lemma share, at least one character. The case is
 the one that leaves least to replace; of several, the first in `CASES`. If they share no more than a
-third of the longer one, the script replaces the whole form.
+third of the form, the script replaces the whole form.
 
 Sources: edit scripts of the longest common substring, Chrupala (2006), "Simple data-driven
 context-sensitive lemmatization", and Chrupala, Dinu & van Genabith (2008), "Learning morphology
@@ -180,8 +180,8 @@ def _between(case: str, base: str, lemma: str) -> Script:
         return Script(case, "", "")
     # the leftmost of several
     start, lemma_start, size = SequenceMatcher(None, base, lemma, False).find_longest_match()
-    # a common string of a third of the longer one, or less, is chance
-    if 3 * size <= max(len(base), len(lemma)):
+    # a common string of a third of the form, or less, is chance
+    if 3 * size <= len(base):
         return Script(case, base, lemma, is_whole=True)
     end = start + size
     lemma_end = lemma_start + size
