@@ -27,7 +27,7 @@ from spacy.vocab import Vocab
 from ..features.known_words import KNOWN_WORDS_TABLE, OWN_WORDS, word_keys
 from ..readers.annotated import annotated_with, read_docs, spacy_files
 from .decoding import LAST_KIND, ONE_KIND, SPACED_KIND, unit_doc
-from .units import APOSTROPHES, BEGINNINGS, INNER, are_parted, cuts_at, inner_cuts, units_of
+from .units import BEGINNINGS, INNER, are_parted, cuts_at, inner_cuts, units_of
 
 
 def make_units(
