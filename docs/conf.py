@@ -62,7 +62,7 @@ CONTENTS = {
         "measurements/index",
         "measurements/performance",
         "measurements/recipes",
-        "measurements/pipelines",
+        "measurements/languages",
         "measurements/english",
         "measurements/names",
         "measurements/chinese",
