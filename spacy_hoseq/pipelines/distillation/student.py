@@ -20,13 +20,11 @@ from spacy.training import Example
 from spacy.util import load_config
 from thinc.api import Config
 
-from ...inspection.calibration import calibrate
 from ...readers.account import whole
 from ...readers.annotated import dev_examples
-from ..compaction.pipeline import compact_pipeline
 from ..recipes import recipe
 from ..treebanks.parts import Contents
-from ..treebanks.training import Lexicons, config_for, some_of
+from ..treebanks.training import Lexicons, config_for, make_smaller
 from .silver import Silver
 
 SHARES = {"1-8": 8, "1-4": 4, "1-2": 2}  # of the texts: name and divisor
@@ -119,16 +117,6 @@ def joined(work: Path, names: Iterable[str], teacher: Language, lang: str) -> La
         for component in trained.pipe_names:
             nlp.add_pipe(component, source=trained)
     return nlp
-
-
-def make_smaller(nlp: Language, dev: Path) -> None:
-    """Compact and calibrate parts of speech and features, as for a treebank: the other recipes have
-    small models, and calibrate in training."""
-    examples = some_of(dev_examples(nlp, dev))
-    names = [name for name in nlp.pipe_names if name == "hoseq_morphologizer"]
-    if names:
-        compact_pipeline(nlp, examples, tolerance=0.001, components=names)
-        calibrate(nlp, examples, names)
 
 
 def scores_of(nlp: Language, predicted: Iterable[Doc], gold: Sequence[Doc]) -> Scores:

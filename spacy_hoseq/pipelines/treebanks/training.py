@@ -131,11 +131,7 @@ def join(work: Path) -> Language:
     """The trained pipelines as one, compacted and calibrated: words and sentences, then everything
     else."""
     nlp = spacy.load(work / "training" / "treebank" / "model-best")
-    examples = some_of(dev_examples(nlp, work / "corpus" / "dev.spacy"))
-    # the other components are small anyway: a perceptron has weights only for its mistakes
-    if "hoseq_morphologizer" in nlp.pipe_names:
-        compact_pipeline(nlp, examples, tolerance=0.001, components=["hoseq_morphologizer"])
-    calibrate(nlp, examples)
+    make_smaller(nlp, work / "corpus" / "dev.spacy")
     docs = read_docs([work / "corpus" / "train.spacy"], Vocab())
     forms = Counter(token.lower_ for token in chain.from_iterable(docs))
     add_words(nlp.vocab, srsly.read_json(work / "corpus" / "multiword.json"), forms)
@@ -175,10 +171,16 @@ def save(nlp: Language, meta: dict[str, Any], output: Path, *, overwrite: bool) 
     save_compact(nlp, output, overwrite=overwrite)
 
 
-def some_of(examples: list[Example]) -> list[Example]:
-    """Examples with about 6,000 words in all, spread over the part: enough to compact and calibrate."""
+def make_smaller(nlp: Language, dev: Path) -> None:
+    """Compact and calibrate a pipeline of the recipe "treebank"."""
+    examples = dev_examples(nlp, dev)
+    # about 6,000 words in all, spread over the part, are enough
     n_words = sum(len(eg.reference) for eg in examples)
-    return examples[:: max(1, n_words // 6_000)]
+    examples = examples[:: max(1, n_words // 6_000)]
+    # the other components are small anyway: a perceptron has weights only for its mistakes
+    if "hoseq_morphologizer" in nlp.pipe_names:
+        compact_pipeline(nlp, examples, tolerance=0.001, components=["hoseq_morphologizer"])
+    calibrate(nlp, examples)
 
 
 def _remove(config: Config, component: str, scores: list[str]) -> None:
