@@ -376,6 +376,7 @@ ODD_OUTCOMES = {
     "column 4 has labels, 3 times; not read": ("Ann NNP B-PER B-X\nran VBD O O\n\n" * 3, ()),
     "words are numbers": ("1.5 Ann O\n2.5 ran O\n\n" * 9, ("--word-column", 1, "--tag-column", 0)),
     "no word has a label": ("Ann NNP B-PER\nran VBD O\n\n", ("--tag-column", 0, "--entity-column", 0)),
+    "annotations are dropped": ("1\ta\t_\tX\t_\tPlural|First\t0\troot\t_\t_\n\n" * 3, ("-f", "conllu")),
     "cannot be read": (BLOCK * 2 + "Ann\nran VBD O\n\n" * 2, ()),
 }  # fmt: skip
 
@@ -387,7 +388,12 @@ def test_an_outcome_that_looks_wrong_is_told_with_what_mends_it(tmp_path, out, s
     path = write(tmp_path, {"a.conll": text}) / "a.conll"
     code, output = run(path, out, "-f", "columns", *options)
     assert "[HW013] The outcome looks wrong" in output and seen in output
-    is_mostly_lost = seen in ("cannot be read", "different tags of", "words are numbers")
+    is_mostly_lost = seen in (
+        "cannot be read",
+        "different tags of",
+        "words are numbers",
+        "annotations are dropped",
+    )
     assert code == is_mostly_lost and out.exists()
     out.unlink()
     code, output = run(path, out, "-f", "columns", "--strict", *options)
@@ -396,11 +402,31 @@ def test_an_outcome_that_looks_wrong_is_told_with_what_mends_it(tmp_path, out, s
     assert code == 0 and "HW013" not in output
 
 
-def test_another_encoding_is_named(tmp_path, out):
-    path = write(tmp_path, {"a.conll": "Zoé NNP B-PER\ndîne VBD O\n\n" * 9}, "latin-1") / "a.conll"
+@pytest.mark.parametrize("mark, name", [(" ", "a.conll"), (",", "a.csv")])
+def test_another_encoding_is_named(tmp_path, out, mark, name):
+    text = "word pos ner\n" * (mark == ",") + "Zoé NNP B-PER\ndîne VBD O\n\n" * 9
+    path = write(tmp_path, {name: text.replace(" ", mark)}, "latin-1") / name
     code, output = run(path, out)
     assert code == 1 and "-e latin-1 reads it" in output and not out.exists()
     assert run(path, out, "-e", "latin-1")[0] == 0 and texts(out)[0].startswith("Zoé/NNP")
+
+
+def test_what_separates_columns_is_named(tmp_path, out):
+    path = write(tmp_path, {"a.txt": "Ann,NNP,B-PER\nran,VBD,O\n\n" * 5}) / "a.txt"
+    code, output = run(path, out)
+    assert code == 1 and '--separator ","' in output
+    assert run(path, out, "--separator", ",")[0] == 0 and texts(out)[0].startswith("Ann/NNP")
+
+
+def test_a_damaged_row_costs_its_sentence(tmp_path, out):
+    """A word that is missing, and a header, do not change what the columns are."""
+    for row in ("\t O", "Word Tag"):
+        path = (
+            write(tmp_path, {"a.txt": f"Ann B-X\nran O\n{row}\nto O\n\nBob B-X\nran O\n"}) / "a.txt"
+        )
+        code, output = run(path, out, "-F")
+        assert code == 1 and f"{path}:3" in output
+        assert labelled(docs_of(out)[0].ents) == [("Bob", "X")]
 
 
 def test_what_nobody_has_answered_is_no_answer(tmp_path, out):

@@ -265,7 +265,9 @@ def _text_formats(path: Path, text: str, settings: Settings) -> Iterator[str]:
         yield "table"
     if has_ending(path, CHARACTER_ENDINGS):
         yield "characters"
-    if is_bracketed(texts) or settings.separator or found_separator(texts):
+    # with one word a line, a separator is that of columns
+    given = settings.separator and any(len(text.split()) > 1 for text in texts)
+    if is_bracketed(texts) or given or found_separator(texts):
         yield "tagged"
     yield "columns"
 

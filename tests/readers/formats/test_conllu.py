@@ -125,6 +125,7 @@ UD = "{id} {word} {lemma} NOUN {tag} _ {head} {relation} _"
 FAMILY = {
     "CoNLL-U": UD + " Entity={name}",
     "CoNLL-U, plain names": UD + " {name}",
+    "CoNLL-U, names apart": UD + " _ {name}",
     "CoNLL-U, 12 columns": UD + " Tag={name} see.01 A0",
     "CoNLL-X": "{id} {word} {lemma} N {tag} _ {head} {relation} _ _",
     "CoNLL-2008": "{id} {word} {lemma} {tag} {tag} {word} {lemma} {tag} {head} {relation} _ A0",
@@ -145,6 +146,18 @@ def test_the_family_by_number_and_content_of_columns(tmp_path, name):
         assert (sentence.heads, sentence.deps) == ([1, 1, 3, 1], RELATIONS)
         if "names" in name or "12" in name or name in ("CoNLL-U", "columns of CoreNLP"):
             assert sentence.entities == [(0, 1, "PER"), (2, 4, "LOC")]
+
+
+@pytest.mark.parametrize("cells, entities, unread", [
+    (("NER=B", "NER=I", "NER=O"), [(0, 2, "ENTITY")], ()),
+    (("NE=(PER*", "NE=*)", "NE=*"), [(0, 2, "PER")], ()),
+    (("Entity=(1-person", "Entity=1)", "_"), None, ("Entity= in column 10 has labels",)),
+    (("Other=B-PER", "Other=O", "_"), None, ("Other= in column 10 has labels",)),
+])  # fmt: skip
+def test_labels_in_column_10_are_read_or_told(tmp_path, cells, entities, unread):
+    text = "".join(f"{i}\tw\t_\tX\t_\t_\t0\troot\t_\t{cell}\n" for i, cell in enumerate(cells, 1))
+    (sentence,) = read(tmp_path / "a.conllu", text)
+    assert (sentence.entities, sentence.unread) == (entities, unread)
 
 
 def test_columns_that_the_file_names(tmp_path):

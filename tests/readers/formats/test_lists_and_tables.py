@@ -7,7 +7,7 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import docs_to_json
 
-from spacy_hoseq.readers.formats.recognised import recognised
+from spacy_hoseq.readers.formats.recognised import read_corpus, recognised
 from spacy_hoseq.readers.formats.spacy_json import read_spacy_json
 from spacy_hoseq.readers.formats.tables import read_table
 from spacy_hoseq.readers.formats.tokens import read_tokens
@@ -56,6 +56,31 @@ def test_parquet(tmp_path, named):
     assert list(read_tokens(tmp_path / "a.parquet", Settings())) == [PERSON]
     (tmp_path / "b.parquet").write_bytes((tmp_path / "a.parquet").read_bytes()[:-9])
     assert [type(item) for item in read_tokens(tmp_path / "b.parquet", Settings())] == [Problem]
+
+
+SPELLINGS = {
+    "objects": [{"start": 0, "end": 3, "label": "PER"}], "JSON": '[[0, 3, "PER"]]', "Python": "[(0, 3, 'PER')]",
+    "label string": "B-PER O",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_parquet_of_texts(tmp_path, name):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.Table.from_pylist([{"text": "Ann sang", "entities": SPELLINGS[name]}] * 3)
+    parquet.write_table(table, tmp_path / "a.parquet")
+    format = recognised(tmp_path / "a.parquet", Settings())
+    sentences = list(read_corpus(tmp_path / "a.parquet", format, Settings()))
+    assert [(s.words, s.entities) for s in sentences] == [PERSON[0::3][:2]] * 3
+
+
+def test_numbers_in_tables(tmp_path):
+    text = "tokens,ner_tags\n\"['Ann', 'sang']\",\"[1, 0]\"\n['Ann' 'sang'],[1 0]\n"
+    path = file_of(tmp_path, text, "a.csv")
+    assert list(read_table(path, Settings(labels=["O", "B-PER"]))) == [PERSON] * 2
+    problem, _ = read_table(path, Settings())
+    assert "--labels" in problem.expected
 
 
 @pytest.mark.parametrize(
@@ -161,6 +186,9 @@ TEXT_TABLES = {
     "json": ("id\ttext\tlabel\n", '1\tAnn sang\t"[{""start"": 0, ""end"": 4, ""labels"": [""PER""]}]"\n'),
     "tags": ("text,labels\n", "Ann sang,B-PER O\n"),
     "lists": ("Sentence #,Sentence,POS,Tag\n", "\"Sentence: 1\",Ann sang,\"['NNP', 'VBD']\",\"['B-PER', 'O']\"\n"),
+    "objects of Python": ("text,entities\n", "Ann sang,\"{'entities': [(0, 3, 'PER')]}\"\n"),
+    "lists of numpy": ("tokens,ner_tags\n", "['Ann' 'sang'],['B-PER' 'O']\n"),
+    "strings": ("tokens\ttags\n", "Ann sang\tB-PER O\n"),
     "lists of words": ("tokens;ner_tags\n", "['Ann', 'sang'];['B-PER', 'O']\n"),
 }  # fmt: skip
 

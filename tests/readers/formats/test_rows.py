@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from spacy_hoseq.readers.formats.recognised import read_corpus, recognised
 from spacy_hoseq.readers.sentences import Problem
@@ -54,6 +56,14 @@ def test_rows_that_cannot_be_read(tmp_path, changed):
     text = "\n".join(map(json.dumps, [ROW, {**ROW, **changed}]))
     _, _, problem = read(tmp_path / "a.jsonl", text)
     assert isinstance(problem, Problem) and problem.line == 2
+
+
+def test_docs_as_json_of_spacy(tmp_path):
+    doc = Doc(Vocab(), words=["Ann", "ran", "."], tags=["NNP", "VBD", "."], ents=["B-PER", "O", "O"],
+              sent_starts=[True, False, False])  # fmt: skip
+    (sentence,) = read(tmp_path / "a.jsonl", json.dumps(doc.to_json()))
+    assert (sentence.words, sentence.tags) == (["Ann", "ran", "."], ["NNP", "VBD", "."])
+    assert sentence.entities == [(0, 1, "PER")]
 
 
 def test_parquet(tmp_path):

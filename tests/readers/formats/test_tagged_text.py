@@ -25,6 +25,11 @@ def test_other_separators(tmp_path):
     assert read(tmp_path, "a::X b:::Y\n", separator="::") == [Sentence(["a", "b:"], ["X", "Y"])]
 
 
+def test_entity_tags(tmp_path):
+    (sentence,) = read(tmp_path, "Ann/B-PER Lee/I-PER ran/O\n")
+    assert (sentence.tags, sentence.entities) == (None, [(0, 2, "PER")])
+
+
 def test_markup_of_the_chinese_treebank(tmp_path):
     text = "<DOC>\n<DOCID> CHTB_1 </DOCID>\n<S ID=1>\n雨_NN 来_VV\n</S>\n<_PU 雨_NN >_PU\n<雨>_NN\n"
     for separator in ("_", "/"):
