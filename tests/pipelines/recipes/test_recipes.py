@@ -60,6 +60,13 @@ def test_nothing_is_left_to_fill_in(name, lang):
     for section in ("nlp", "corpora", "initialize"):
         assert filled[section] == config.interpolate()[section], section
     assert set(config["training"]) == set(filled["training"])
+    # training ends when nothing is gained, after whole epochs and before the last
+    training = filled["training"]
+    n_updates = training["max_epochs"] * training["eval_frequency"]
+    assert (
+        0 < training["patience"] < n_updates
+        and training["patience"] % training["eval_frequency"] == 0
+    )
 
 
 @pytest.mark.parametrize("name", RECIPES)
