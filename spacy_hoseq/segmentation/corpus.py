@@ -27,7 +27,7 @@ from spacy.vocab import Vocab
 from ..features.known_words import KNOWN_WORDS_TABLE, OWN_WORDS, word_keys
 from ..readers.annotated import annotated_with, read_docs, spacy_files
 from .decoding import LAST_KIND, ONE_KIND, SPACED_KIND, unit_doc
-from .units import BEGINNINGS, INNER, are_parted, cuts_at, inner_cuts, units_of
+from .units import INNER, are_parted, cuts_at, inner_cuts, units_of
 
 
 def make_units(
@@ -106,7 +106,7 @@ def known_words(path: str | Path | None, inner: bool = False) -> Lookups:
     lookups.add_table(KNOWN_WORDS_TABLE, dict(sorted(counts_by_key(counts).items())))
     if inner:
         ends = inner_ends(docs)
-        table = {INNER: ends, BEGINNINGS: inner_beginnings(docs, ends)}
+        table = {INNER: ends, "beginnings": inner_beginnings(docs, ends)}
         lookups.add_table(INNER, table)
     return lookups
 

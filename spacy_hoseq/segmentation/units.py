@@ -33,8 +33,7 @@ for _signs, _meaning in (
 ):
     _SIGNS[list(map(ord, _signs))] = _meaning
 
-# table of a vocabulary: ends of runs of letters under the same name, beginnings under the other
-INNER, BEGINNINGS = "hoseq_inner_cuts", "beginnings"
+INNER = "hoseq_inner_cuts"  # table of a vocabulary; under the same name: ends of runs of letters
 APOSTROPHES = ("'", "’")
 
 
@@ -134,7 +133,7 @@ def inner_cuts(vocab: Vocab) -> Pattern[str] | None:
     table = vocab.lookups.get_table(INNER, None)
     if not table or not any(table.values()):
         return None
-    return cuts_at(table[INNER], table.get(BEGINNINGS, ()))
+    return cuts_at(table[INNER], table.get("beginnings", ()))
 
 
 def cuts_at(ends: Sequence[str], beginnings: Sequence[str] = ()) -> Pattern[str]:
