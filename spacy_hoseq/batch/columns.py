@@ -4,7 +4,7 @@ Spans are read by their characters, so they are right even if a later component 
 tokens.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
 from struct import unpack
@@ -123,22 +123,28 @@ def sentences_of(doc: Doc) -> list[Span] | None:
 
 
 def spans_of(doc: Doc) -> list[Offsets]:
-    """Spans of all groups, in the order of their names, then entities; not those that are empty. An
-    entity has the probability of the same span in a group: our components write both."""
-    spans = []
+    """Spans of all groups, in the order of their names, then entities; not those that are empty. Our
+    components write entities to a group, too, with their probabilities: they are given once, unless
+    that group is the one of chunks."""
+    entities = _places(doc.ents)
     known: dict[tuple[int, int, int], float | None] = {}
-    for name, group in [*sorted(doc.spans.items()), ("ents", doc.ents)]:
+    spans: list[Offsets] = []
+    for name, group in sorted(doc.spans.items()):
         places = _places(group)
-        if name == "ents":
-            probabilities = [known.get(place) for place in places]
-        else:
-            probabilities = _scores(group, len(places))
-        for place, p in zip(places, probabilities, strict=True):
-            known[place] = p
-            start, end, label = place
-            if start < end:
-                spans.append(Offsets(start, end, doc.vocab.strings[label] or None, p, name))
+        scores = _scores(group, len(places))
+        known.update(zip(places, scores, strict=True))
+        if name == "chunks" or {*places} != {*entities}:
+            spans += _in_group(doc, name, places, scores)
+    spans += _in_group(doc, "ents", entities, map(known.get, entities))
     return spans
+
+
+def _in_group(
+    doc: Doc, name: str, places: Iterable[tuple[int, int, int]], scores: Iterable[float | None]
+) -> Iterator[Offsets]:
+    for (start, end, label), p in zip(places, scores, strict=True):
+        if start < end:
+            yield Offsets(start, end, doc.vocab.strings[label] or None, p, name)
 
 
 def layers_of(doc: Doc) -> list[list[tuple[str, float | None]]]:

@@ -59,7 +59,7 @@ def expected(doc, at=lambda i: i):
     if len(doc):
         sentences = [{"start": at(s.start_char), "end": at(s.end_char)} for s in doc.sents]
     spans = []
-    for key, group in [*doc.spans.items(), ("ents", doc.spans["entities"])]:
+    for key, group in [("chunks", doc.spans["chunks"]), ("ents", doc.spans["entities"])]:
         for s, p in zip(group, group.attrs["scores"], strict=True):
             place = {"start": at(s.start_char), "end": at(s.end_char)}
             spans.append({**place, "label": s.label_, "prob": float(p), "group": key})
