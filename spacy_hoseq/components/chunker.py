@@ -200,7 +200,7 @@ class HoseqChunker(StructuredComponent):
 
     def _write(self, docs: Sequence[Doc], reading: Predictions) -> None:
         chunks = self.chunks(reading, self.cfg["span_threshold"])
-        self.target.write_chunks(docs, chunks, overwrite=self.cfg["overwrite"])
+        self.target.write_chunks(docs, reading.docs, chunks, overwrite=self.cfg["overwrite"])
         if not self.cfg["annotate_ents"]:
             offer_to_docs(docs)
 

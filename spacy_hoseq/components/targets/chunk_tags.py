@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from spacy.attrs import ENT_IOB
+from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 
@@ -111,8 +111,7 @@ class ChunkTags(Target):
         what can follow them; no chunk on blocked tokens, nor on an entity whose type is unknown or
         that crosses sentences."""
         # most Docs have none: their columns are known already, their entities are not
-        is_annotated = any(map(np.any, values_of(docs, self.columns)))
-        if not is_annotated or not any(doc.ents or blocked_spans(doc) for doc in docs):
+        if not self._are_annotated(docs) or not any(doc.ents or blocked_spans(doc) for doc in docs):
             return None
         first = grammar(table.labels, self.representation).first
         return np.concatenate([self._permitted(doc, table, first) for doc in docs])
@@ -150,13 +149,17 @@ class ChunkTags(Target):
         starts = np.zeros(len(reading.best), bool)
         starts[np.cumsum(lengths) - lengths] = True
         found = found_chunks(reading.docs, table.tags.chunks(reading.best, starts))
-        self.write_chunks(docs, found, overwrite=overwrite)
+        self.write_chunks(docs, reading.docs, found, overwrite=overwrite)
 
     def write_chunks(
-        self, docs: Sequence[Doc], chunks: Iterable[FoundChunks], *, overwrite: bool
+        self, docs: Sequence[Doc], words: WordDocs, chunks: list[FoundChunks], *, overwrite: bool
     ) -> None:
         """Set spans, with their probabilities as scores. Spans, entities and blocked tokens that are
-        set already stay, unless `overwrite`."""
+        set already stay, unless `overwrite`. words: the docs as they were read."""
+        # most texts have no entities yet, which is known since they were read
+        are_new = self.with_entities and words.are(docs) and not self._are_annotated(words)
+        if are_new:
+            _write_first_entities(docs, chunks)
         for doc, (items, p) in zip(docs, chunks, strict=True):
             spans = [Span(doc, *item) for item in items]
             if overwrite or self.spans_key not in doc.spans:
@@ -164,7 +167,7 @@ class ChunkTags(Target):
                 if p is not None:
                     group.attrs["scores"] = p
                 doc.spans[self.spans_key] = group
-            if self.with_entities:
+            if self.with_entities and not are_new:
                 entities: list[Span] = []
                 blocked: list[Span] = []
                 if not overwrite:
@@ -174,6 +177,10 @@ class ChunkTags(Target):
                     occupied = _tokens_of(entities) | _tokens_of(blocked)
                     spans = [span for span in spans if occupied.isdisjoint(_tokens_of([span]))]
                 doc.set_ents([*entities, *spans], blocked=blocked)
+
+    def _are_annotated(self, docs: Sequence[Doc]) -> bool:
+        """True if it is known of any token whether an entity is there."""
+        return any(map(np.any, values_of(docs, self.columns)))
 
     def _spans(self, doc: Doc) -> list[Span]:
         """The chunks on a Doc: those of the group; without it, its entities if they count."""
@@ -252,6 +259,17 @@ class ChunkTypes(ChunkTags):
         for example in examples:
             types.update(span.label_ for span in self._spans(example.reference))
         return sorted(types - {""})
+
+
+def _write_first_entities(docs: Sequence[Doc], chunks: Iterable[FoundChunks]) -> None:
+    """As `doc.set_ents` of Docs on which no entity is known, in half the time."""
+    for doc, (items, _) in zip(docs, chunks, strict=True):
+        columns = np.zeros((len(doc), 2), np.uint64)
+        columns[:, 0] = 2  # outside
+        for first, end, label in items:
+            columns[first:end] = 1, doc.vocab.strings.add(label)
+            columns[first, 0] = 3
+        doc.from_array([ENT_IOB, ENT_TYPE], columns)
 
 
 def blocked_spans(doc: Doc) -> list[Span]:
