@@ -153,7 +153,9 @@ class HoseqChunker(StructuredComponent):
         tags = self._label_table.tags
         return [
             [
-                ScoredChunks(found_chunks(words, tags.chunks(labels, labels < 0))[0].items, score)
+                ScoredChunks(
+                    next(found_chunks(words, tags.chunks(labels, labels < 0))).items, score
+                )
                 for labels, score in zip(best.labels, best.scores.tolist(), strict=True)
             ]
             for words, best in self._k_best(docs, k)
@@ -175,7 +177,7 @@ class HoseqChunker(StructuredComponent):
         self.cfg["span_threshold"] = best
         return best
 
-    def chunks(self, reading: Predictions, threshold: float | None = None) -> list[FoundChunks]:
+    def chunks(self, reading: Predictions, threshold: float | None = None) -> Iterator[FoundChunks]:
         """The chunks of each Doc, and the probability that each is there: begins, goes on and ends
         as it does. threshold: those that are right in expectation, of probabilities above it; None
         = those of the best labelling."""

@@ -9,7 +9,7 @@ import numpy as np
 from spacy.tokens import Doc
 from thinc.types import Floats2d
 
-from ..arrays import Floats32, Ints, Keys, Labels
+from ..arrays import AnyFloats, Floats32, Ints, Keys, Labels
 from ..caches import IdentityCache
 from ..errors import Warnings, wrong_value
 from ..features.attributes import is_read_at_once
@@ -108,7 +108,7 @@ class SparseScorer(Scorer):
         """
         extractor = self.extractor
         used = self._used()
-        rows_of, table = used
+        table = used.table
         columns = extractor.columns(docs)
         scores = np.empty((columns.n_tokens, table.shape[1]), table.dtype)  # (N, L)
         if columns.n_tokens:
@@ -118,7 +118,7 @@ class SparseScorer(Scorer):
             terms = [self.type_scores.scores(used, columns, start, stop)]
             if extractor.of_more:
                 keys = extractor.keys_between(columns, start, stop, extractor.of_more)
-                terms.append((table, rows_of(keys)))
+                terms.append((table, used.rows(keys)))
             sum_rows(terms, scores[start:stop])
         return FlatScores(scores, columns.lengths, no_backprop)
 
@@ -144,13 +144,11 @@ class SparseScorer(Scorer):
 
         return FlatScores(scores, lengths, backprop)
 
-    def fresh_scores(self, docs: list[Doc]) -> Floats32:
+    def fresh_scores(self, docs: list[Doc]) -> AnyFloats:
         """The scores that predict (N, L), without the cache: of words that are queried once."""
         columns = self.extractor.columns(docs)
         self._warn_of_absent(columns)
-        rows_of, table = self._used()
-        keys = self.extractor.keys_between(columns, 0, columns.n_tokens)
-        return add_rows(table, rows_of(keys))
+        return self._used().scores(self.extractor.keys_between(columns, 0, columns.n_tokens))
 
     def best_of(self, docs: list[Doc], lists: CandidateLists, list_of: Ints) -> Labels:
         """The label of each word with the largest score (N,), of those on its list. list_of (N,): the
@@ -162,16 +160,15 @@ class SparseScorer(Scorer):
 
         def narrow() -> NarrowTables:
             keys = self.shim.extra["keys"]
-            return NarrowTables(lists, keys[weights.rows], weights.table, bits_of(keys))
+            return NarrowTables(lists, keys[weights.rows], weights.made_table(), bits_of(keys))
 
         tables = self.model.attrs["narrow_tables"].of((weights, lists), narrow)
         best = tables.best(list_of, lambda words: extractor.keys_at(columns, words))
-        rows_of, table = self._used()
         unlisted = np.flatnonzero(list_of < 0)
         for start in range(0, len(unlisted), KEY_TOKENS):
             words = unlisted[start : start + KEY_TOKENS]
-            rows = rows_of(extractor.keys_at(columns, words))
-            best[words] = add_rows(table, rows).argmax(axis=1)
+            scores = self._used().scores(extractor.keys_at(columns, words))
+            best[words] = scores.argmax(axis=1)
         return best
 
     @property
@@ -181,10 +178,11 @@ class SparseScorer(Scorer):
     def features_at(self, docs: list[Doc], words: Sequence[int]) -> AnyFeatures:
         extractor = self.extractor
         columns = extractor.columns(docs)
-        rows_of, table = self._used()
+        used = self._used()
+        table = used.table
         for word in words:
             keys = extractor.keys_between(columns, word, word + 1)[:, 0]  # (K,)
-            rows = rows_of(keys)
+            rows = used.rows(keys)
             weights = add_rows(table, rows[None]).astype(np.float64)  # (K, L)
             # (the last row is that of no feature)
             for k in np.flatnonzero((rows < len(table) - 1) & weights.any(axis=1)).tolist():

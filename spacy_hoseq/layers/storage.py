@@ -14,7 +14,7 @@ import srsly
 from numpy.typing import NDArray
 
 from ..arrays import Keys
-from ..learning.used_rows import UsedRows, to_storage
+from ..learning.used_rows import Cells, UsedRows, to_storage
 
 FORMAT = 1
 
@@ -130,6 +130,11 @@ def unpack_table(packed: PackedTable) -> UsedRows:
     if rows.max(initial=-1) >= shape[0]:
         raise ValueError("more rows than the table has")
     dtype = np.float64 if packed["double"] else np.float32
+    if len(shape) == 2 and 20 * len(cells) < len(rows) * shape[1]:
+        size = len(rows) + 1, shape[1]
+        row = is_first.cumsum() - 1
+        sparse = Cells.of(row, order.take(place), values.astype(dtype), size)
+        return UsedRows(shape, rows, cells=sparse)
     table = np.zeros((len(rows) + 1, int(np.prod(shape[1:]))), dtype)  # the last row stays zero
     table[is_first.cumsum() - 1, order.take(place)] = values
     return UsedRows(shape, rows, table.reshape(len(rows) + 1, *shape[1:]))

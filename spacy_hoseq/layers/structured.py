@@ -255,7 +255,8 @@ class HeadScorer(Scorer):
             self.shim.set(Parameter("patterns", zeros, nonnegative=self.structure.nonnegative))
 
     def prepare(self) -> None:
-        if "trans" in self.shim.parameters:
+        # (labels that do not depend on each other are mostly found without potentials)
+        if "trans" in self.shim.parameters and self.alone is None:
             self.weights(is_train=False)
 
     def weights(self, *, is_train: bool) -> tuple[HigherOrder | None, Weights]:

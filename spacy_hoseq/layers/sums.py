@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from thinc.api import NumpyOps
 
 from ..arrays import AnyFloats, AnyInts, Floats, Floats32, Ints
+from ..decoders.problem import ranges
 from ..learning.gradients import CellGradient, Gradient, RowGradient, added_cells, are_few
+from ..learning.used_rows import Cells
 
 SUM_BLOCK_WEIGHTS = 65_536  # gathered at once: 256 KB stay in the processor's cache
 PART_BLOCK_TOKENS = 128
@@ -30,6 +32,25 @@ def add_rows(table: Floats32, rows: AnyInts) -> Floats32:
     """scores[n] = sum_k table[rows[k, n]], one after the other. rows (K, n). RETURNS (n, L)."""
     scores: Floats32 = np.empty((rows.shape[1], table.shape[1]), table.dtype)
     sum_rows([(table, rows)], scores)
+    return scores
+
+
+def add_cells(cells: Cells, rows: AnyInts) -> AnyFloats:
+    """The same sums, to the bit, of a table of which few cells are not zero."""
+    n_tokens = rows.shape[1]
+    n_labels = cells.full.shape[1]
+    scores = np.zeros((n_tokens, n_labels), cells.values.dtype)
+    flat = scores.reshape(-1)
+    starts = np.arange(n_tokens) * n_labels
+    sizes = np.diff(cells.first)
+    for template_rows in rows:
+        place = cells.place.take(template_rows)
+        tokens = np.flatnonzero(place >= 0)
+        scores[tokens] += cells.full.take(place.take(tokens), axis=0)
+        # a token has one row, which has a cell for a label: no place comes twice
+        n_cells = sizes.take(template_rows)
+        at = ranges(cells.first.take(template_rows), n_cells)
+        flat[starts.repeat(n_cells) + cells.columns.take(at)] += cells.values.take(at)
     return scores
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats32, Ints, Keys, Rows, distinct
+from ..arrays import AnyFloats, Floats32, Ints, Keys, Rows, distinct
 from ..caches import IdentityCache
 from ..features.extract import Columns
 from ..features.index import ExactIndex
@@ -17,17 +17,28 @@ from ..features.keys import bits_of
 from ..features.type_cache import TypeCache
 from ..learning.used_rows import UsedRows
 from .sparse_features import Features
-from .sums import add_rows
+from .sums import add_cells, add_rows
 
 TYPE_SCORE_BYTES = 1 << 23
 
 
 class UsedFeatures(NamedTuple):
     """Features with a weight that is not zero, often less than half of all. rows: from keys to rows
-    of `table` (U + 1, L), whose last row is that of no feature."""
+    of the table of `weights` (U + 1, L), whose last row is that of no feature."""
 
     rows: Callable[[Keys], Rows]
-    table: Floats32
+    weights: UsedRows
+
+    @property
+    def table(self) -> AnyFloats:
+        return self.weights.table
+
+    def scores(self, keys: Keys) -> AnyFloats:
+        """Sums of the weights of features. keys (K, n). RETURNS (n, L)."""
+        rows = self.rows(keys)
+        if self.weights.cells is None:
+            return add_rows(self.table, rows)
+        return add_cells(self.weights.cells, rows)
 
 
 class TypeScores:
@@ -55,14 +66,14 @@ class TypeScores:
             if not self._features.is_indexed(known):
                 keys = known["keys"]
                 index = ExactIndex(keys[weights.rows], bits_of(keys))
-                return UsedFeatures(index.lookup, weights.table)
+                return UsedFeatures(index.lookup, weights)
             # in training the index of all features exists: to number its rows anew takes less time
             # than a second index
             index = self._features.index(known)
             n_used = len(weights.rows)
             row_of = np.full(index.n_rows + 1, n_used, np.int32)
             row_of[weights.rows] = np.arange(n_used, dtype=np.int32)
-            return UsedFeatures(lambda keys: row_of.take(index.lookup(keys)), weights.table)
+            return UsedFeatures(lambda keys: row_of.take(index.lookup(keys)), weights)
 
         return self._used.of((known, weights), make)
 
@@ -92,12 +103,12 @@ class TypeScores:
         Templates are added one after the other, in the same order for every batch: so scores are
         the same numbers, to the bit, whether they are cached or made anew.
         """
-        rows_of, table = used
+        table = used.table
         words, place_of = np.divmod(codes, len(self.places))
         types = distinct(words)
         number = types.searchsorted(words)  # (n,) of the type
         templates = [k for place in self.places for k in place]
-        rows = rows_of(self._features.extractor.type_keys(columns, templates, types))  # (K, V)
+        rows = used.rows(self._features.extractor.type_keys(columns, templates, types))  # (K, V)
         scores = np.zeros((len(codes), table.shape[1]), table.dtype)
         ends = np.cumsum([len(place) for place in self.places])
         for place, place_rows in enumerate(np.split(rows, ends[:-1])):

@@ -5,19 +5,74 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import AnyFloats, Ints, Mask
+from ..arrays import AnyFloats, AnyInts, Ints, Mask
 
 
-class UsedRows(NamedTuple):
+class Cells(NamedTuple):
+    """Cells of a table (U + 1, C) that are not zero. The last row has none.
+
+    first (U + 2,): row u has the cells first[u] <= i < first[u + 1]. columns, values (n,): of these
+    cells. full (F, C): rows that have more than 32 cells, and so none there. place (U + 1,): where
+    a row stands among them, -1 of others.
+    """
+
+    first: Ints
+    columns: AnyInts
+    values: AnyFloats
+    full: AnyFloats
+    place: Ints
+
+    @classmethod
+    def of(cls, rows: Ints, columns: AnyInts, values: AnyFloats, shape: tuple[int, int]) -> "Cells":
+        """rows, columns, values (n,): of all cells, by row. shape: U + 1, C."""
+        is_full = np.bincount(rows, minlength=shape[0]) > 32
+        place = np.where(is_full, np.cumsum(is_full) - 1, -1)
+        in_full = is_full.take(rows)
+        full = np.zeros((np.count_nonzero(is_full), shape[1]), values.dtype)
+        full[place.take(rows[in_full]), columns[in_full]] = values[in_full]
+        first = np.append(0, np.cumsum(np.bincount(rows[~in_full], minlength=shape[0])))
+        return cls(first, columns[~in_full], values[~in_full], full, place)
+
+    def table(self) -> AnyFloats:
+        """RETURNS (U + 1, C)."""
+        table = np.zeros((len(self.place), self.full.shape[1]), self.values.dtype)
+        table[self.place >= 0] = self.full
+        table[np.arange(len(table)).repeat(np.diff(self.first)), self.columns] = self.values
+        return table
+
+
+class UsedRows:
     """An array (R, ...) of which most rows are zero.
 
     shape: of all. rows (U,): ascending; all others are zero. table (U + 1, ...): these rows, and a
-    row of zeros for all others.
+    row of zeros for all others. cells: instead of `table`, which is then made when something asks
+    for it; None = the array is not that sparse.
     """
 
-    shape: tuple[int, ...]
-    rows: Ints
-    table: AnyFloats
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        rows: Ints,
+        table: AnyFloats | None = None,
+        cells: Cells | None = None,
+    ) -> None:
+        self.shape = shape
+        self.rows = rows
+        self.cells = cells
+        self._table = table
+
+    @property
+    def table(self) -> AnyFloats:
+        table = self._table
+        if table is None:
+            table = self._table = self.made_table()
+        return table
+
+    def made_table(self) -> AnyFloats:
+        """`table`, which is not kept if it has to be made."""
+        if self.cells is None or self._table is not None:
+            return self.table
+        return self.cells.table()
 
     @classmethod
     def of(

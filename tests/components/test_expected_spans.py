@@ -134,7 +134,7 @@ def test_threshold_at_the_end_of_those_that_are_tried(monkeypatch):
     nlp = ready()
     chunker = chunker_of(nlp)
     doc = nlp(TEXTS[0])
-    right = chunker.chunks(chunker.read([doc]))
+    right = [*chunker.chunks(chunker.read([doc]))]
     nothing = [FoundChunks([], None)]
     last = THRESHOLDS[-1]
     monkeypatch.setattr(chunker, "chunks", lambda _, least: right if least == last else nothing)
@@ -144,5 +144,5 @@ def test_threshold_at_the_end_of_those_that_are_tried(monkeypatch):
 
 def test_improbable_chunks_are_never_chosen():
     chunker = chunker_of(random_chunker("words", seed=1, scale=6.0))
-    found = chunker.chunks(chunker.read([doc_of(chunker, f"{TEXT} " * 3)]), 0.0)
-    assert len(found[0].items) and (found[0].probabilities >= 0.001).all()
+    (found,) = chunker.chunks(chunker.read([doc_of(chunker, f"{TEXT} " * 3)]), 0.0)
+    assert len(found.items) and (found.probabilities >= 0.001).all()

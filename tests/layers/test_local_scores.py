@@ -9,6 +9,7 @@ import pytest
 from spacy_hoseq.layers.local_classifiers import scores as local_scores
 from spacy_hoseq.layers.local_classifiers import shim_of
 from spacy_hoseq.layers.scorer import scorer_of
+from spacy_hoseq.learning.used_rows import UsedRows
 
 from .helpers import VOCAB, Doc, doc_of
 from .local_models import OFFSETS, TEMPLATES, L, Problem, Text, random_docs, trained
@@ -176,7 +177,7 @@ def test_other_weights_and_forgotten_words():
     found = kept(model)
     assert model.predict(docs[:3]) and kept(model) is found
     shim = shim_of(model)
-    tables = [table._replace(table=2 * table.table) for table in shim.feature_weights()]
+    tables = [UsedRows(old.shape, old.rows, 2 * old.table) for old in shim.feature_weights()]
     shim.set_feature_weights(tables)
     assert np.array_equal(model.predict(docs)(*queries), 2 * was) and kept(model) is not found
     assert np.array_equal(before(*queries), was), "scores of a batch stay those of its weights"

@@ -1,5 +1,7 @@
 """How arrays, tables and keys are packed, and what is found of damage."""
 
+from functools import reduce
+
 import numpy as np
 import pytest
 import srsly
@@ -15,6 +17,7 @@ from spacy_hoseq.layers.storage import (
     unpack_array,
     unpack_table,
 )
+from spacy_hoseq.layers.sums import add_cells
 from spacy_hoseq.layers.weights import WeightsShim
 from spacy_hoseq.learning.used_rows import UsedRows
 
@@ -94,6 +97,20 @@ def test_few_values_are_numbered(n_distinct):
 )
 def test_any_table_is_restored(table):
     assert np.array_equal(unpack_table(packed_table(table)).dense(), np.float16(table))
+
+
+def test_sparse_tables_are_read_as_cells():
+    """Sums of their rows are the same to the bit, and the table is the same once it is asked for."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(300, 700)).astype(np.float16).astype(np.float32)
+    table *= rng.random(table.shape) < np.where(np.arange(300) < 5, 0.5, 0.01)[:, None]
+    used = UsedRows.of(table)
+    again = unpack_table(through_msgpack(pack_table(used)))
+    assert len(again.cells.full) == 5 and again.rows.tolist() == used.rows.tolist()
+    rows = rng.integers(0, len(again.rows) + 1, (6, 40))
+    sums = reduce(np.add, used.table[rows])
+    assert np.array_equal(add_cells(again.cells, rows), sums)
+    assert np.array_equal(again.made_table(), used.table) and again.made_table() is not again.table
 
 
 @pytest.mark.parametrize("row", [3, 2**33])

@@ -1,6 +1,6 @@
 """Chunks on Docs: spans of a group, or entities, as one tag a token, and back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ class FoundChunks(NamedTuple):
     probabilities: Floats32 | None
 
 
-def found_chunks(words: WordDocs, chunks: Chunks, p: Floats | None = None) -> list[FoundChunks]:
+def found_chunks(words: WordDocs, chunks: Chunks, p: Floats | None = None) -> Iterator[FoundChunks]:
     """Chunks of each Doc, by its tokens. words: the Docs without white space. chunks: of all words,
     end to end. p: their probabilities."""
     firsts = words.places[chunks.first].tolist()
@@ -41,12 +41,9 @@ def found_chunks(words: WordDocs, chunks: Chunks, p: Floats | None = None) -> li
     probabilities = None if p is None else p.astype(np.float32)
     # chunks are in order, so those of a Doc are a slice
     starts = np.cumsum([0, *words.n_words])
-    found = []
     for a, b in pairwise(np.searchsorted(chunks.first, starts).tolist()):
         items = list(zip(firsts[a:b], ends[a:b], chunks.types[a:b], strict=True))
-        doc_probabilities = None if probabilities is None else probabilities[a:b]
-        found.append(FoundChunks(items, doc_probabilities))
-    return found
+        yield FoundChunks(items, None if probabilities is None else probabilities[a:b])
 
 
 class ChunkTags(Target):
@@ -152,14 +149,17 @@ class ChunkTags(Target):
         self.write_chunks(docs, reading.docs, found, overwrite=overwrite)
 
     def write_chunks(
-        self, docs: Sequence[Doc], words: WordDocs, chunks: list[FoundChunks], *, overwrite: bool
+        self,
+        docs: Sequence[Doc],
+        words: WordDocs,
+        chunks: Iterable[FoundChunks],
+        *,
+        overwrite: bool,
     ) -> None:
         """Set spans, with their probabilities as scores. Spans, entities and blocked tokens that are
         set already stay, unless `overwrite`. words: the docs as they were read."""
         # most texts have no entities yet, which is known since they were read
         are_new = self.with_entities and words.are(docs) and not self._are_annotated(words)
-        if are_new:
-            _write_first_entities(docs, chunks)
         for doc, (items, p) in zip(docs, chunks, strict=True):
             spans = [Span(doc, *item) for item in items]
             if overwrite or self.spans_key not in doc.spans:
@@ -167,7 +167,9 @@ class ChunkTags(Target):
                 if p is not None:
                     group.attrs["scores"] = p
                 doc.spans[self.spans_key] = group
-            if self.with_entities and not are_new:
+            if are_new:
+                _write_first_entities(doc, items)
+            elif self.with_entities:
                 entities: list[Span] = []
                 blocked: list[Span] = []
                 if not overwrite:
@@ -261,15 +263,14 @@ class ChunkTypes(ChunkTags):
         return sorted(types - {""})
 
 
-def _write_first_entities(docs: Sequence[Doc], chunks: Iterable[FoundChunks]) -> None:
-    """As `doc.set_ents` of Docs on which no entity is known, in half the time."""
-    for doc, (items, _) in zip(docs, chunks, strict=True):
-        columns = np.zeros((len(doc), 2), np.uint64)
-        columns[:, 0] = 2  # outside
-        for first, end, label in items:
-            columns[first:end] = 1, doc.vocab.strings.add(label)
-            columns[first, 0] = 3
-        doc.from_array([ENT_IOB, ENT_TYPE], columns)
+def _write_first_entities(doc: Doc, items: Items) -> None:
+    """As `doc.set_ents` of a Doc on which no entity is known, in half the time."""
+    columns = np.zeros((len(doc), 2), np.uint64)
+    columns[:, 0] = 2  # outside
+    for first, end, label in items:
+        columns[first:end] = 1, doc.vocab.strings.add(label)
+        columns[first, 0] = 3
+    doc.from_array([ENT_IOB, ENT_TYPE], columns)  # type: ignore[arg-type]
 
 
 def blocked_spans(doc: Doc) -> list[Span]:

@@ -361,7 +361,7 @@ class LocalClassifier:
     def finish(self) -> UsedRows:
         """The weights (F, L), as they are saved. Training can go on after this."""
         used = self._weights.finish().rounded()
-        return used._replace(shape=(self._nothing, used.shape[1]))
+        return UsedRows((self._nothing, used.shape[1]), used.rows, used.table)
 
 
 def log_loss(scores: Floats32, gold: Ints) -> tuple[Floats, Floats32]:
