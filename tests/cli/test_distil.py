@@ -176,6 +176,21 @@ def test_probabilities_of_a_teacher(made, folder, tmp_path):
 
 
 @pytest.mark.long
+def test_texts_that_cannot_be_read(folder, tmp_path):
+    """The others teach; the account says what was left out."""
+    (tmp_path / "in").mkdir()
+    shutil.copy(folder / "texts.jsonl", tmp_path / "in")
+    (tmp_path / "in" / "foreign.md").write_text("# Ann\n")
+    (tmp_path / "in" / "vanished.txt").symlink_to("nowhere")
+    few_updates(tmp_path / "new-training", "names")
+    options = ["--components", "names", "--no-curve"]
+    code, output = run(folder / "teacher", tmp_path / "in", "-o", tmp_path / "new", *options)
+    outcomes = "of other endings 1 foreign.md read 1 not readable 1 vanished.txt"
+    assert code == 1 and f"Files 3 {outcomes} Words by the teacher" in output, output
+    assert spacy.load(tmp_path / "new")("Dora likes Rome.").ents
+
+
+@pytest.mark.long
 def test_commands_of_the_page(made, folder, tmp_path, monkeypatch):
     """From a student to texts that people label, and back."""
     monkeypatch.chdir(tmp_path)
