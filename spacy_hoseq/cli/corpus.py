@@ -26,6 +26,7 @@ from .app import hoseq_cli, msg
 from .shared import (
     Code,
     Components,
+    Corpus,
     Folder,
     Force,
     Model,
@@ -50,7 +51,7 @@ def find_errors_cli(
         str,
         Argument(help="Config of the training, or a recipe of `hoseq init`; settings may follow"),
     ],
-    corpus: Annotated[Path, Argument(help="Annotated .spacy file, or folder of them", exists=True)],
+    corpus: Corpus,
     output: Folder,
     folds: Annotated[
         int, Option("--folds", "-k", help="Trainings, each without a part of the corpus")

@@ -38,10 +38,14 @@ from ..reporting.reliability import draw_calibration
 from ..reporting.report import as_markdown, as_page, examples_in, n_bytes, report
 from .app import done, hoseq_cli, msg, then
 from .shared import (
+    AsJson,
     Code,
+    Corpus,
     Folder,
     Force,
+    Limit,
     Model,
+    Page,
     check_free,
     finish,
     pipeline_of,
@@ -56,7 +60,7 @@ Row = tuple[str, str, str]
 @hoseq_cli.command("report", failed="No report")
 def report_cli(
     model: Model,
-    data: Annotated[Path, Argument(help="Annotated .spacy file, or folder of them", exists=True)],
+    data: Corpus,
     output: Folder,
     against: Annotated[
         str | None, Option("--against", "-a", help="Another pipeline to compare with")
@@ -141,9 +145,9 @@ def inspect_cli(
         int,
         Option("--number", "-n", min=1, help="Features of each label, at both ends"),
     ] = 3,
-    limit: Annotated[int, Option("--limit", min=1, help="Use so many texts of the corpus")] = 1000,
-    output: Annotated[Path | None, Option("--output", "-o", help="Write a page")] = None,
-    as_json: Annotated[bool, Option("--json", help="Print everything as JSON")] = False,
+    limit: Limit = 1000,
+    output: Page = None,
+    as_json: AsJson = False,
     keep_names: Annotated[
         bool, Option("--keep-names", help="Keep the names of features beside the model")
     ] = False,
@@ -191,7 +195,7 @@ def calibrate_cli(
     dev: Annotated[
         Path, Argument(help="Corpus (.spacy) of other text than in training", exists=True)
     ],
-    output: Annotated[Path, Option("--output", "-o", help="Directory to write")],
+    output: Folder,
     component: Annotated[
         list[str] | None,
         Option("--component", help="Default: all that no other listens to"),
@@ -199,10 +203,7 @@ def calibrate_cli(
     picture: Annotated[
         Path | None, Option("--picture", help="Folder for a picture of each")
     ] = None,
-    limit: Annotated[
-        int,
-        Option("--limit", min=0, help="Use so many texts of the corpus only; 0 = all"),
-    ] = 0,
+    limit: Limit = 0,
     force: Force = False,
     code: Code = None,
 ) -> None:

@@ -40,6 +40,12 @@ NewPipeline = Annotated[
     Path, Option("--output", "-o", help="Folder of the pipeline to write", file_okay=False)
 ]
 Install = Annotated[bool, Option("--install", help="Install it as a package, with pip")]
+Corpus = Annotated[Path, Argument(help="Annotated .spacy file, or folder of them", exists=True)]
+Page = Annotated[Path | None, Option("--output", "-o", help="Page (.html) to write")]
+AsJson = Annotated[bool, Option("--json", help="Print everything as JSON")]
+Limit = Annotated[
+    int, Option("--limit", min=0, help="Use so many texts of the corpus only; 0 = all")
+]
 Components = Annotated[
     list[str] | None, Option("--component", help="Default: all taggers and chunkers")
 ]

@@ -28,10 +28,12 @@ from ..reporting.pages import table_lines, uncalibrated
 from ..reporting.text import explanation_text, notes_of, reasons_of, text_page
 from .app import hoseq_cli, msg, then
 from .shared import (
+    AsJson,
     Code,
     Components,
     Force,
     Model,
+    Page,
     check_free,
     pipeline_of,
     progress,
@@ -52,10 +54,7 @@ def tag_cli(
         ),
     ] = None,
     html: Annotated[bool, Option("--html", help="Open the text as a page in the browser")] = False,
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", help="Write the page here, without opening it"),
-    ] = None,
+    output: Page = None,
     code: Code = None,
     force: Force = False,
 ) -> None:
@@ -121,11 +120,8 @@ def explain_cli(
         Option("--against", "-a", help="Why not this label? (not the one that comes next)"),
     ] = None,
     component: Components = None,
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", help="Write a page on which each word opens its reasons"),
-    ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print everything as JSON")] = False,
+    output: Page = None,
+    as_json: AsJson = False,
     force: Force = False,
     code: Code = None,
 ) -> None:
