@@ -300,11 +300,11 @@ def compact_cli(
     check_output(output, overwrite=force)
     nlp = pipeline_of(model, code)
     before = n_bytes(folder_of(model))
+    account = Account()
+    examples = examples_in_account(nlp, dev, account)
     msg.info("Pruning: the pipeline is evaluated some 50 times for each component")
     # how many evaluations bisection takes is not known in advance
     with tqdm(unit=" evaluations", leave=False, disable=None) as bar:
-        account = Account()
-        examples = examples_in_account(nlp, dev, account)
         result = compact_pipeline(nlp, examples, tolerance, metric or None, progress=bar.update)
     save_compact(nlp, output, overwrite=force, keep_strings=keep_strings)
     account.wrote(output)

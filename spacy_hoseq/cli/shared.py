@@ -145,10 +145,11 @@ def finish(
 
 def show_problems(problems: Sequence[Problem]) -> None:
     """Show the first problems with file and line; if there are more, their number in each file."""
-    rows = [
-        (f"{path}:{line}", actual, expected)
-        for path, line, actual, expected, _ in problems[:PROBLEMS_SHOWN]
-    ]
+    rows = []
+    for path, line, actual, expected, _ in problems[:PROBLEMS_SHOWN]:
+        # line 0: the whole file
+        where = f"{path}:{line}" if line else str(path)
+        rows.append((where, actual, expected))
     msg.table(rows, header=("Where", "Found", "Expected"), divider=True, max_col=60)
     if len(problems) > PROBLEMS_SHOWN:
         counts = Counter(str(problem.path) for problem in problems)

@@ -50,7 +50,7 @@ def test_account(command, output, options, counts, folder):
         errors = list(srsly.read_jsonl(out / "errors.jsonl"))
         assert [os.path.basename(error["id"]) for error in errors] == ["shut", "vanished.txt"]
     else:
-        assert "Permission denied" in printed and "No such file" in printed
+        assert "shut [Errno 13] Permission denied" in printed and "No such file" in printed
 
 
 SHUT = {"find-errors": "HS172", "correct": "HS172", "treebank": "HS191"}
