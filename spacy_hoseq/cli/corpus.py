@@ -9,6 +9,7 @@ import typer
 from spacy.cli._util import parse_config_overrides
 from spacy.tokens import Doc, SpanGroup
 from spacy.util import load_config, minibatch
+from spacy.vocab import Vocab
 from thinc.api import Config
 from typer import Argument, Option
 
@@ -18,7 +19,6 @@ from ..inspection.selection import Doubts, doubtful_tokens, doubts_of, select
 from ..pipelines import checked_language, run_code
 from ..pipelines.recipes import recipe
 from ..readers.account import Account
-from ..readers.annotated import read_docs
 from ..readers.rows import read_values
 from ..readers.sentences import Problem
 from ..reporting.findings import annotation_tasks, findings_page, marked, task_of
@@ -32,6 +32,7 @@ from .shared import (
     Model,
     TextKey,
     check_free,
+    docs_in,
     docs_of,
     finish,
     pipeline_of,
@@ -81,8 +82,8 @@ def find_errors_cli(
     # options that typer does not know are settings of the config, as in `spacy train`
     settings = config_of(config, lang, parse_config_overrides(context.args))
     account = Account()
-    corpus_lang = checked_language(settings.get("nlp", {}).get("lang", ""))
-    docs = docs_in(corpus, corpus_lang, account)
+    vocab = spacy.blank(checked_language(settings.get("nlp", {}).get("lang", ""))).vocab
+    docs = docs_in(corpus, vocab, account)
     msg.info(f"{len(docs):,} docs, {folds} trainings")
     findings = find_errors(
         settings,
@@ -118,19 +119,6 @@ def config_of(name: str, lang: str | None, overrides: dict[str, Any]) -> Config:
         raise unreadable(f"{name}: {error}", "a config of `spacy train`") from error
 
 
-def docs_in(corpus: Path, lang: str, account: Account) -> list[Doc]:
-    """All Docs of a corpus. RAISES ValueError [HS172]: not all can be read, and findings are numbered
-    by all of them."""
-    vocab = spacy.blank(lang).vocab
-    docs: list[Doc] = []
-    files = account.find(corpus, [".spacy"])
-    for problem in account.unreadable:
-        raise unreadable(problem.actual, problem.expected)
-    for file in files:
-        docs += progress(account.read(file, read_docs([file], vocab)))  # type: ignore[arg-type]
-    return docs
-
-
 @hoseq_cli.command("correct", failed="Nothing written")
 def correct_cli(
     corpus: Annotated[
@@ -156,7 +144,7 @@ def correct_cli(
     check_free(output, force)
     # Docs that only change their annotation need no language
     account = Account()
-    docs = docs_in(corpus, "xx", account)
+    docs = docs_in(corpus, Vocab(), account)
     lines: list[Any] = []
     for line in read_values(answers, ["utf-8"], lambda entry: [dict(entry.value)], "an object"):
         # without a line, its correction would be missing

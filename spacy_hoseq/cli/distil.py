@@ -32,7 +32,6 @@ from ..pipelines.distillation.student import (
 from ..pipelines.names import check_name
 from ..pipelines.treebanks.training import save
 from ..readers.account import Account
-from ..readers.annotated import read_docs, spacy_files
 from ..reporting.report import n_bytes
 from .app import hoseq_cli, msg
 from .apply import names_in, run
@@ -44,6 +43,7 @@ from .shared import (
     TextKey,
     Texts,
     arrow_needed,
+    docs_in,
     progress,
     show_problems,
     write,
@@ -146,11 +146,13 @@ def distil_cli(
     kinds = known_kinds(docs, wanted)
     if soft:
         check_probabilities(docs, teacher)
-    silver = write_corpus(work / "corpus", docs, kinds, docs_in(gold), gold_weight)
+    by_people = docs_in(gold, Vocab(), account) if gold else []
+    silver = write_corpus(work / "corpus", docs, kinds, by_people, gold_weight)
     steps = train_all(work, configs_for(silver, lang, soft=soft))
     nlp = joined(work, steps, teaching, lang)
     result: Result = {"lang": lang, "texts": ", ".join(texts), "curve": []}
-    result |= measured(nlp, work, teaching, gold_test, changes)
+    test = docs_in(gold_test, Vocab(), account) if gold_test else []
+    result |= measured(nlp, work, teaching, test, changes)
     if curve:
         result["curve"] = learning_curve(work, steps[-1], silver)
     meta = meta_of(name, lang, silver, result["agreement"], teaching.meta, licence)
@@ -265,13 +267,6 @@ def annotated_docs(work: Path) -> list[Doc]:
     return docs
 
 
-def docs_in(path: Path | None) -> list[Doc]:
-    """The Docs of a .spacy file, or of a folder of them."""
-    if path is None:
-        return []
-    return list(read_docs(spacy_files(path), Vocab()))
-
-
 def check_probabilities(docs: Iterable[Doc], teacher: str) -> None:
     """RAISES ValueError [HS159]: no Doc has the probabilities of its labels."""
     if not any(values_on(doc, MARGINALS) for doc in docs):
@@ -288,18 +283,17 @@ def train_all(work: Path, configs: Mapping[str, Config]) -> list[str]:
 
 
 def measured(
-    nlp: Language, work: Path, teacher: Language, gold: Path | None, rename: Mapping[str, str]
+    nlp: Language, work: Path, teacher: Language, gold: Sequence[Doc], rename: Mapping[str, str]
 ) -> dict[str, Any]:
     """How often a student agrees with its teacher, and if there are people's labels, the scores of
     both, from raw text."""
-    test = docs_in(work / "corpus" / "test.spacy")
+    test = docs_in(work / "corpus" / "test.spacy", Vocab(), Account())
     agreement = scores_of(nlp, nlp.pipe([doc.text for doc in test]), test)
-    docs = docs_in(gold)
-    if not docs:
-        return {"agreement": agreement, "people": []}
-    texts = [doc.text for doc in docs]
-    by_teacher = [refine(doc, rename) for doc in teacher.pipe(texts)]
-    people = [scores_of(nlp, by_teacher, docs), scores_of(nlp, nlp.pipe(texts), docs)]
+    people = []
+    if gold:
+        texts = [doc.text for doc in gold]
+        by_teacher = [refine(doc, rename) for doc in teacher.pipe(texts)]
+        people = [scores_of(nlp, docs, gold) for docs in (by_teacher, nlp.pipe(texts))]
     return {"agreement": agreement, "people": people}
 
 
@@ -316,7 +310,7 @@ def costs_of(
     """Words a second from raw text, megabytes, and seconds to load, of both. The speed of the teacher
     is that of the annotation."""
     cost = srsly.read_json(work / "cost.json")
-    texts = [doc.text for doc in docs_in(work / "corpus" / "test.spacy")]
+    texts = [doc.text for doc in docs_in(work / "corpus" / "test.spacy", Vocab(), Account())]
     started = time.perf_counter()
     nlp = spacy.load(student)
     loaded = time.perf_counter()

@@ -10,11 +10,12 @@ from typing import Annotated, Any, TypeVar
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
 from tqdm import tqdm
 from typer import Argument, Option
 
 from ..components.base import SequenceComponent
-from ..errors import Errors
+from ..errors import Errors, unreadable
 from ..pipelines import load, run_code
 from ..readers.account import Account, whole
 from ..readers.annotated import read_docs
@@ -78,6 +79,18 @@ def progress(items: Iterable[Item], what: str = "docs", total: int | None = None
     """The items, with a progress bar in a terminal."""
     bar: Iterable[Item] = tqdm(items, total=total, unit=f" {what}", leave=False, disable=None)
     return iter(bar)
+
+
+def docs_in(corpus: Path, vocab: Vocab, account: Account) -> list[Doc]:
+    """All Docs of .spacy files. RAISES ValueError [HS172]: not all can be read, and findings are
+    numbered by all of them."""
+    docs: list[Doc] = []
+    files = account.find(corpus, [".spacy"])
+    for problem in account.unreadable:
+        raise unreadable(problem.actual, problem.expected)
+    for file in files:
+        docs += progress(account.read(file, read_docs([file], vocab)))  # type: ignore[arg-type]
+    return docs
 
 
 def docs_of(
