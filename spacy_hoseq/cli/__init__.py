@@ -1,6 +1,16 @@
 """`python -m spacy hoseq ...`. Importing this package adds its commands to spaCy's."""
 
-from . import apply, convert, corpus, distil, model, text, training
+from . import adapt, apply, convert, corpus, distil, model, text, training
 from .app import hoseq_cli
 
-__all__ = ["apply", "convert", "corpus", "distil", "hoseq_cli", "model", "text", "training"]
+__all__ = [
+    "adapt",
+    "apply",
+    "convert",
+    "corpus",
+    "distil",
+    "hoseq_cli",
+    "model",
+    "text",
+    "training",
+]

@@ -33,6 +33,7 @@ EXAMPLES = """Exact sequence labelling: tags, chunks, entities, with probabiliti
   hoseq select en pool.jsonl -n 200 -o next.jsonl      texts to annotate next
   hoseq treebank UD_Welsh-CCG/ -o cy                   a whole pipeline from a treebank
   hoseq distil en_core_web_trf texts/ -o student       a small pipeline, taught by a large one
+  hoseq adapt en chats.spacy -o mine                   a pipeline, adapted to texts of one's own
   hoseq clusters raw.txt -n 1000 -o clusters.tsv       word clusters, as features
   hoseq compact my_model dev.spacy -o small            a smaller model, as accurate
   hoseq package en --install                           the English pipeline for `spacy.load`

@@ -16,7 +16,7 @@ from spacy.vocab import Vocab
 
 from ..arrays import AnyInts, Ints, Mask
 from ..caches import cached_property
-from ..chunks import Grammar, grammar, tag_names
+from ..chunks import OUTSIDE, Grammar, grammar, tag_names
 from ..decoders.choice import Decoder
 from ..decoders.problem import Potentials, ranges
 from ..errors import Errors
@@ -176,6 +176,13 @@ class HoseqChunker(StructuredComponent):
         best = THRESHOLDS[int(smooth.argmax())]
         self.cfg["span_threshold"] = best
         return best
+
+    def leave_open(self, types: Sequence[str]) -> None:
+        """Gold Docs do not say where there are none of these types: outside of chunks, words may have
+        their tags, too, as long as the labels stay the same."""
+        table = self._label_table
+        tags = [i for i, tag in enumerate(table.labels) if tag[2:] in types]
+        table.masks[table.labels.index(OUTSIDE), tags] = True
 
     def chunks(self, reading: Predictions, threshold: float | None = None) -> Iterator[FoundChunks]:
         """The chunks of each Doc, and the probability that each is there: begins, goes on and ends

@@ -3,6 +3,7 @@ send labels with their probabilities to components that listen, as spaCy's Tok2V
 vectors."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, pairwise
 from typing import Any
 
@@ -83,6 +84,19 @@ class StructuredComponent(SequenceComponent):
         """seed (int): of the feature dropout."""
         for i, shim in enumerate(weights_in(self.model)):
             shim.configure(self._update_rule, seed=seed + i)
+
+    @contextmanager
+    def learning_by(self, rule: UpdateRule, objective: Objective, *, seed: int) -> Iterator[None]:
+        """Learn by another update rule and objective than those of the config. seed (int): of the
+        feature dropout."""
+        settings = self._update_rule, self.objective
+        self._update_rule, self.objective = rule, objective
+        self._configure_layers(seed=seed)
+        try:
+            yield
+        finally:
+            self._update_rule, self.objective = settings
+            self._configure_layers(seed=0)
 
     @property
     def is_calibrated(self) -> bool:

@@ -3,12 +3,12 @@ with it; any objective goes with any rule. NumPy only. Gradients are of a loss t
 = d loss / d X.
 
 `perceptron`, `max_margin`, `log_likelihood` and `distillation` are objectives (`Objective`: potentials and gold
-labels -> `Loss`); `AdaGrad` and `Additive` update rules (`UpdateRule`); a `Parameter` is an array
+labels -> `Loss`); `AdaGrad`, `HeldAdaGrad` and `Additive` update rules (`UpdateRule`); a `Parameter` is an array
 of weights that learns, averaged. `InequalityWeights` learn by constraints on the expectations of
 features (local classifiers).
 """
 
-from .adagrad import AdaGrad, Additive
+from .adagrad import AdaGrad, Additive, HeldAdaGrad
 from .gradients import CellGradient, Gradient
 from .inequality import InequalityWeights
 from .objectives import (
@@ -27,6 +27,7 @@ __all__ = [
     "Additive",
     "CellGradient",
     "Gradient",
+    "HeldAdaGrad",
     "InequalityWeights",
     "Loss",
     "OBJECTIVES",

@@ -76,6 +76,51 @@ class AdaGrad:
         return stepped, memory
 
 
+class HeldAdaGrad:
+    """AdaGrad that holds weights near those that were learnt before: with w0, the weight at its first
+    update,
+
+        g = dw + h (w - w0)        G <- G + g^2        w <- w - rate * g / sqrt(G)
+
+    h is `hold` where w0 is not 0, and at most 1 where it is: of new features and labels. A weight
+    pays when its row occurs in an update, so that those of frequent features, which were learnt from
+    much text, are held most: a Gaussian prior around w0 with the variance 1 / (h * updates with the
+    feature), much as elastic weight consolidation has it (Kirkpatrick et al. 2017).
+
+    hold (float): >= 0. learn_rate (float): > 0, the size of the first step of each weight.
+    RAISES ValueError [HS027].
+    """
+
+    is_sparse = False  # w0 is remembered for whole rows
+    is_dense = False
+    average: Averaging = "late"
+
+    def __init__(self, hold: float = 3.0, learn_rate: float = 0.03) -> None:
+        check_number("hold", hold)
+        check_number("learn_rate", learn_rate, above_zero=True)
+        self.hold = hold
+        self.learn_rate = learn_rate
+
+    def start(
+        self, shape: tuple[int, ...], dtype: "np.dtype[np.floating]", *, resumed: bool = False
+    ) -> AnyFloats:
+        """G and w0 of each weight; G is 0 before its first update."""
+        return np.zeros((*shape, 2), dtype)
+
+    def step(
+        self, weights: AnyFloats, gradient: AnyFloats, memory: AnyFloats
+    ) -> tuple[AnyFloats, AnyFloats]:
+        """RETURNS new weights, new memory."""
+        is_first = memory[..., 0] == 0
+        growth = np.where(is_first, AdaGrad.RESUMED, memory[..., 0])
+        origin = np.where(is_first, weights, memory[..., 1])
+        held = np.where(origin == 0, min(self.hold, 1.0), self.hold)
+        gradient = gradient + held * (weights - origin)
+        growth = growth + gradient * gradient
+        stepped = weights - self.learn_rate / np.sqrt(growth) * gradient
+        return stepped, np.stack([growth, origin], axis=-1)
+
+
 class Additive:
     """w <- w - rate * dw. With the perceptron objective and averaging: the averaged structured
     perceptron.

@@ -1,0 +1,105 @@
+"""The card of an adapted pipeline: what it was made of, what was won, and what was lost."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .adaptation import Adaptation
+from .comparison import Comparison
+
+CARD = """# {name}
+
+{description}
+
+```python
+import spacy
+
+nlp = spacy.load("{folder}")
+```
+
+{tables}
+
+{notes}
+
+Licence: {licence}. Made by `python -m spacy hoseq adapt`.
+"""
+
+
+def meta_of(name: str, before: Mapping[str, Any], result: Adaptation) -> dict[str, Any]:
+    """What changes in the meta of a pipeline. before: as it was."""
+    names = ", ".join(component.name for component in result.components)
+    made_of = f"{before['lang']}_{before['name']} {before['version']}"
+    return {
+        "name": name,
+        "description": f"{made_of}, whose {names} were adapted to {result.texts['train']:,} texts.",
+        "performance": {
+            each.name: each.new.after for each in result.components if each.new is not None
+        },
+    }
+
+
+def card_of(folder: str, meta: Mapping[str, Any], result: Adaptation) -> str:
+    """The card as Markdown."""
+    tables = []
+    for header, rows in score_rows(result):
+        lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+        tables.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
+    return CARD.format(
+        name=f"{meta['lang']}_{meta['name']}",
+        description=meta["description"],
+        folder=folder,
+        tables="\n\n".join(tables),
+        notes="\n".join(f"- {note}" for note in notes_of(result)),
+        licence=meta.get("license") or "unknown",
+    )
+
+
+def score_rows(result: Adaptation) -> Iterator[tuple[Sequence[str], list[Sequence[str]]]]:
+    """Header and rows of a table for each component, and kind of text that it was measured on."""
+    for component in result.components:
+        texts = {"new text": component.new, "old text": component.old}
+        for text, comparison in texts.items():
+            if comparison is not None:
+                title = (f"{component.name}, {text}", "annotated", "before", "after", "change")
+                yield title, _rows(comparison)
+
+
+def notes_of(result: Adaptation) -> list[str]:
+    """Sentences on how it was measured, and what is different now."""
+    how = "that were kept apart"
+    if result.folds:
+        how = f"by {result.folds} trainings, each of which had not seen those that it is judged on"
+    notes = [
+        f"Learnt from {result.texts['train']:,} texts; measured on {result.texts['test']:,} {how}.",
+        "p: how often the change has another sign when sentences are drawn anew.",
+    ]
+    for component in result.components:
+        if component.labels:
+            notes.append(f"{component.name} has new labels: {', '.join(component.labels)}.")
+        if component.missing:
+            notes.append(
+                f"{component.name}: no text has {', '.join(component.missing)}, so nothing was learnt "
+                "about them, and they do not count here."
+            )
+        if component.temperature is None:
+            notes.append(f"{component.name} was not calibrated anew, and has no prediction sets.")
+        if component.old is None:
+            notes.append(
+                f"{component.name}: what was forgotten on old text was not measured (--old)."
+            )
+    return notes
+
+
+def _rows(comparison: Comparison) -> list[Sequence[str]]:
+    """All labels together, then each."""
+    n = sum(n for n, _, _ in comparison.labels.values())
+    values = comparison.before, comparison.after
+    gain = f"{100 * (values[1] - values[0]):+.1f} (p = {comparison.p:.3f})"
+    rows: list[Sequence[str]] = [("all", f"{n:,}", *map(_percent, values), gain)]
+    for label, (n, before, after) in comparison.labels.items():
+        change = f"{100 * (after - before):+.1f}"
+        rows.append((label, f"{n:,}", _percent(before), _percent(after), change))
+    return rows
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
