@@ -9,7 +9,7 @@ import spacy_hoseq
 
 PACKAGE = Path(spacy_hoseq.__file__).parent
 STANDARD = sys.stdlib_module_names
-FREE = {"reporting", "cli"}  # may import everything; nobody but entry points imports them
+FREE = {"reporting", "cli"}  # may import everything; others only where it is permitted
 
 # Each may import itself, too. A name with a dot permits that module (and what is in it) only.
 PERMITTED = {
@@ -19,7 +19,7 @@ PERMITTED = {
     "lazy_names": set(),
     "caches": set(),
     "words": {"numpy", "spacy", "srsly", "arrays"},
-    "__init__": {"lazy_names", "pipelines", "components"},
+    "__init__": {"lazy_names", "adaptation", "pipelines", "components"},
     "features": {"numpy", "spacy", "words", "arrays", "errors", "caches"},
     "decoders": {"numpy", "arrays", "errors", "caches"},
     "learning": {"numpy", "arrays", "errors", "decoders"},
@@ -56,6 +56,11 @@ PERMITTED = {
         "numpy", "spacy", "srsly", "pyarrow",
         "components", "readers", "pipelines.loading", "arrays", "errors", "lazy_names",
         "__version__",
+    },
+    "adaptation": {
+        "numpy", "spacy", "thinc.api",
+        "inspection", "readers", "components", "layers", "learning", "patterns", "features", "arrays", "errors",
+        "pipelines.distillation", "reporting.scores", "reporting.significance",
     },
     # doors that docs/reference/names.md lists
     "compaction": {"pipelines.compaction"},
@@ -121,10 +126,10 @@ def forbidden_in(path):
     permitted = PERMITTED[owner] | {owner}
     library = {module for module in found if module.split(".")[0] not in STANDARD}
     wrong = {module for module in library if not allowed(module, permitted)}
-    return absolute | wrong | {module for module in found if module.split(".")[0] in FREE}
+    return absolute | wrong
 
 
-TOOLS = ("inspection", "reporting", "batch", "pipelines", "cli")
+TOOLS = ("adaptation", "inspection", "reporting", "batch", "pipelines", "cli")
 OF_TOOLS = [path for path in FILES if place(path)[0] in TOOLS]
 ROOMS_OF_DECODERS = {"decoders", *(f"decoders.{room}" for room in (*FLOORS, *BESIDE))}
 

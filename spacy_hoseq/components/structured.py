@@ -90,7 +90,8 @@ class StructuredComponent(SequenceComponent):
         """Learn by another update rule and objective than those of the config. seed (int): of the
         feature dropout."""
         settings = self._update_rule, self.objective
-        self._update_rule, self.objective = rule, objective
+        self._update_rule = rule
+        self.objective = objective
         self._configure_layers(seed=seed)
         try:
             yield

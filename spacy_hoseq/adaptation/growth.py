@@ -13,19 +13,18 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Model
 
-from ...arrays import Ints
-from ...components.saving import CANDIDATES
-from ...components.structured import StructuredComponent
-from ...errors import Errors
-from ...features.keys import bits_of, lowest_bits
-from ...inspection.calibration import is_linear
-from ...layers.label_parts import packed_parts
-from ...layers.scorer import scorer_of
-from ...layers.weights import WeightsShim, weights_in
-from ...learning.parameter import Parameter
-from ...learning.used_rows import UsedRows
-from ...patterns.sources import PatternFeatures
-from ..distillation.silver import renamed_tag
+from ..arrays import Ints
+from ..components.structured import StructuredComponent
+from ..errors import Errors
+from ..features.keys import bits_of, lowest_bits
+from ..inspection.calibration import is_linear
+from ..layers.label_parts import packed_parts
+from ..layers.scorer import scorer_of
+from ..layers.weights import WeightsShim, weights_in
+from ..learning.parameter import Parameter
+from ..learning.used_rows import UsedRows
+from ..patterns.sources import PatternFeatures
+from ..pipelines.distillation.silver import renamed_tag
 
 
 def check_growth(pipe: Any) -> None:
@@ -55,9 +54,9 @@ def grown(
     if old.cfg.get("tag_dictionary"):
         settings["tag_dictionary"] = _dictionary(old, pipe, examples, renamed)
     pipe.initialize(lambda: examples, nlp=nlp, labels=labels, **settings)
-    if CANDIDATES in pipe.cfg:
-        # of a tag that training saw: its labels, and those that the new texts have with it
-        pipe.cfg[CANDIDATES] = _united(old.cfg[CANDIDATES], pipe.cfg[CANDIDATES])
+    if old.cfg.get("candidates"):
+        # labels that a tag had in training, and those that it has in the new texts
+        pipe.cfg["candidates"] = _united(old.cfg["candidates"], pipe.cfg["candidates"])
         pipe.labels_changed()
     tags = [renamed_tag(renamed.get(tag, tag), renamed) for tag in old.tags]
     _check_patterns(old, tags == pipe.tags[: len(tags)], len(pipe.tags))
@@ -82,9 +81,7 @@ def _dictionary(
 
 
 def _united(a: Mapping[str, list[str]], b: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Lists of labels by word or tag. An empty mapping limits nothing, and stays empty."""
-    if not a:
-        return {}
+    """Lists of labels by word or tag."""
     return {key: sorted({*a.get(key, ()), *b.get(key, ())}) for key in sorted({*a, *b})}
 
 
