@@ -146,7 +146,9 @@ def put_back(task: Task, original: Any) -> None:
 
 def tasks(work: Path, corpora: Path) -> dict[str, Task]:
     """What is measured, by its name."""
-    nlp = spacy_hoseq.load("en")
+    # names read tags, and nothing else
+    others = ["hoseq_sentences", "hoseq_morphologizer", "hoseq_lemmatizer", "hoseq_chunker"]
+    nlp = spacy_hoseq.load("en", exclude=others)
     ewt = shuffled(corpora / "uner_en_ewt" / "en_ewt-ud-dev.iob2.gz", nlp)
     wnut = shuffled(corpora / "wnut17" / "dev.conll.gz", nlp)
     btc = shuffled(corpora / "btc" / "dev.conll.gz", nlp)
@@ -155,7 +157,7 @@ def tasks(work: Path, corpora: Path) -> dict[str, Task]:
     found = {
         "names, UNER": Task(nlp, "hoseq_entities", (ewt[:1000], ewt[1000:1600]), old, again),
         "names, WNUT": Task(
-            spacy_hoseq.load("en"),
+            nlp,
             "hoseq_entities",
             (wnut[:500], wnut[500:]),
             old,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from spacy_hoseq.decoders.problem import Potentials, Weights
-from spacy_hoseq.learning.adagrad import AdaGrad, Additive
+from spacy_hoseq.learning.adagrad import AdaGrad, Additive, HeldAdaGrad
 from spacy_hoseq.learning.objectives import log_likelihood
 from spacy_hoseq.learning.parameter import Parameter
 
@@ -139,3 +139,29 @@ def test_penalty_that_is_refused(name, value):
     message = rf"\[HS027\] Wrong {name}: {value}\. Expected 0 or a positive number"
     with pytest.raises(ValueError, match=message):
         AdaGrad(**{name: value})
+
+
+@given(seed=SEEDS, hold=st.sampled_from([0.0, 0.5, 4.0]))
+def test_held_adagrad_is_its_formula(seed, hold):
+    """Several updates of some rows: w0 is the weight at the first of them, G begins at 1."""
+    rng = np.random.default_rng(seed)
+    start = rng.normal(0, 1, (4, 2)) * (rng.random((4, 2)) < 0.7)
+    parameter = Parameter("w", start.copy(), resumed=True)
+    weights, growth = start.copy(), np.ones((4, 2))
+    for _ in range(4):
+        rows = np.flatnonzero(rng.random(4) < 0.6)
+        gradient = rng.normal(0, 1, (len(rows), 2))
+        parameter.update(HeldAdaGrad(hold, 0.3), [(rows, gradient)])
+        for i, row in enumerate(rows):
+            for j in range(2):
+                h = min(hold, 1) if start[row, j] == 0 else hold
+                slope = gradient[i, j] + h * (weights[row, j] - start[row, j])
+                growth[row, j] += slope**2
+                weights[row, j] -= 0.3 * slope / growth[row, j] ** 0.5
+    assert_allclose(parameter.values, weights, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("settings", [{"hold": -1}, {"hold": np.inf}, {"learn_rate": 0}])
+def test_held_adagrad_refuses(settings):
+    with pytest.raises(ValueError, match=r"\[HS027\]"):
+        HeldAdaGrad(**settings)
