@@ -25,6 +25,7 @@ CONTENTS = {
         "tasks/train",
         "tasks/treebank",
         "tasks/distil",
+        "tasks/adapt",
         "tasks/my-model",
         "tasks/names",
         "tasks/morphology",

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-ROOMS = "compaction curation recipes treebanks decoders features inspection".split()
+ROOMS = "adaptation compaction curation recipes treebanks decoders features inspection".split()
 ROOMS += "layers learning patterns segmentation".split()
 TAGGER = """
 import sys
@@ -34,7 +34,7 @@ def test_dir_and_help_show_what_is_there():
     first, _, others = output.partition("\n")
     assert [
         name for name in first.split() if name == "__version__" or not name.startswith("__")
-    ] == ["__version__", "load", "noun_chunks"]
+    ] == ["__version__", "adapt", "load", "noun_chunks"]
     assert "A trained pipeline:" in others
     for room in ROOMS:
         package = importlib.import_module(f"spacy_hoseq.{room}")

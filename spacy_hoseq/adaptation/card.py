@@ -92,8 +92,11 @@ def notes_of(result: Adaptation) -> list[str]:
 def _rows(comparison: Comparison) -> list[Sequence[str]]:
     """All labels together, then each."""
     n = sum(n for n, _, _ in comparison.labels.values())
+    p = "p < 0.001"
+    if comparison.p >= 0.001:
+        p = f"p = {comparison.p:.3f}"
     values = comparison.before, comparison.after
-    gain = f"{100 * (values[1] - values[0]):+.1f} (p = {comparison.p:.3f})"
+    gain = f"{100 * (values[1] - values[0]):+.1f} ({p})"
     rows: list[Sequence[str]] = [("all", f"{n:,}", *map(_percent, values), gain)]
     for label, (n, before, after) in comparison.labels.items():
         change = f"{100 * (after - before):+.1f}"

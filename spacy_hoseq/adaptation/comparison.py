@@ -52,121 +52,13 @@ def judged(gold: Sequence[Doc], docs: Sequence[Doc], place: str, labels: Sequenc
 
 def compared(before: Judged, after: Judged) -> Comparison:
     """Compare two annotations of the same gold docs."""
-    ordered = sorted([before, after], key=_value)
-    p = paired_bootstrap(*(each.counts for each in ordered), before.score, resamples=2_000).p
-    labels: dict[str, tuple[int, float, float]]
-
-
-class Judged(NamedTuple):
-    """Annotation beside gold docs. pairs: of labels. counts (S, 3): of sentences, as `counts` gives them.
-    score: of counts."""
-
-    pairs: list[Pair]
-    counts: Floats
-    score: Callable[[Floats], Floats]
-
-    @property
-    def value(self) -> float:
-        return float(self.score(self.counts.sum(axis=0, keepdims=True))[0])
-
-
-def judged(gold: Sequence[Doc], docs: Sequence[Doc], place: str, labels: Sequence[str]) -> Judged:
-    """Judge docs by gold docs. place: of labels. labels: that are annotated there. Of others nothing is
-    known, so they count neither as right nor as wrong."""
-    pairs = []
-    for pair in pairs_of(gold, docs, place):
-        if pair.guess not in labels:
-            pair = pair._replace(guess="")
-        if pair.gold or pair.guess:
-            pairs.append(pair)
-    score = accuracy
-    if target_at(place).labels_spans:
-        score = f_score
-    return Judged(pairs, counts(gold, pairs), score)
-
-
-def compared(before: Judged, after: Judged) -> Comparison:
-    """Compare two annotations of the same gold docs."""
-    ordered = [before.counts, after.counts]
-    if after.value < before.value:
-        ordered.reverse()
-    p = paired_bootstrap(*ordered, before.score, resamples=2_000).p
-    labels: dict[str, tuple[int, float, float]]
-
-
-class Judged(NamedTuple):
-    """Annotation beside gold docs. pairs: of labels. counts (S, 3): of sentences, as `counts` gives them.
-    score: of counts."""
-
-    pairs: list[Pair]
-    counts: Floats
-    score: Callable[[Floats], Floats]
-
-    @property
-    def value(self) -> float:
-        return float(self.score(self.counts.sum(axis=0, keepdims=True))[0])
-
-
-def judged(gold: Sequence[Doc], docs: Sequence[Doc], place: str, labels: Sequence[str]) -> Judged:
-    """Judge docs by gold docs. place: of labels. labels: that are annotated there. Of others nothing is
-    known, so they count neither as right nor as wrong."""
-    pairs = []
-    for pair in pairs_of(gold, docs, place):
-        if pair.guess not in labels:
-            pair = pair._replace(guess="")
-        if pair.gold or pair.guess:
-            pairs.append(pair)
-    score = accuracy
-    if target_at(place).labels_spans:
-        score = f_score
-    return Judged(pairs, counts(gold, pairs), score)
-
-
-def compared(before: Judged, after: Judged) -> Comparison:
-    """Compare two annotations of the same gold docs."""
-    ordered = sorted([before, after], key=_value)
-    p = paired_bootstrap(*(each.counts for each in ordered), before.score, resamples=2_000).p
-    labels: dict[str, tuple[int, float, float]]
-
-
-class Judged(NamedTuple):
-    """Annotation beside gold docs. pairs: of labels. counts (S, 3): of sentences, as `counts` gives them.
-    score: of counts."""
-
-    pairs: list[Pair]
-    counts: Floats
-    score: Callable[[Floats], Floats]
-
-    @property
-    def value(self) -> float:
-        return float(self.score(self.counts.sum(axis=0, keepdims=True))[0])
-
-
-def judged(gold: Sequence[Doc], docs: Sequence[Doc], place: str, labels: Sequence[str]) -> Judged:
-    """Judge docs by gold docs. place: of labels. labels: that are annotated there. Of others nothing is
-    known, so they count neither as right nor as wrong."""
-    pairs = []
-    for pair in pairs_of(gold, docs, place):
-        if pair.guess not in labels:
-            pair = pair._replace(guess="")
-        if pair.gold or pair.guess:
-            pairs.append(pair)
-    score = accuracy
-    if target_at(place).labels_spans:
-        score = f_score
-    return Judged(pairs, counts(gold, pairs), score)
-
-
-def compared(before: Judged, after: Judged) -> Comparison:
-    """Compare two annotations of the same gold docs."""
-    a, b = before.counts, after.counts
-    if after.value < before.value:
-        a, b = b, a
-    p = paired_bootstrap(a, b, before.score, resamples=2_000).p
+    difference = paired_bootstrap(before.counts, after.counts, before.score, 2_000)
+    if difference.gain < 0:
+        difference = paired_bootstrap(after.counts, before.counts, before.score, 2_000)
     labels: dict[str, tuple[int, float, float]] = {}
     for row in label_scores(before.pairs):
         labels[row["label"]] = (row["gold"], row["f"], 0.0)
     for row in label_scores(after.pairs):
         _, f_before, _ = labels.get(row["label"], (0, 0.0, 0.0))
         labels[row["label"]] = (row["gold"], f_before, row["f"])
-    return Comparison(before.value, after.value, p, labels)
+    return Comparison(before.value, after.value, difference.p, labels)

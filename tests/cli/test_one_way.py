@@ -74,6 +74,7 @@ def test_a_switch_is_one_everywhere():
 
 
 WRITES = {  # arguments, and what an earlier run has written below the folder
+    "adapt": (["en", "$dev", "-o", "$out"], "out/meta.json"),
     "calibrate": (["en", "$dev", "-o", "$out"], "out/meta.json"), "clusters": (["$dev", "-o", "$out"], "out"),
     "compact": (["$model", "$dev", "-o", "$out"], "out/meta.json"),
     "convert": (["$dev", "-o", "$out.spacy"], "out.spacy"),

@@ -14,6 +14,7 @@ PAGES = {path.relative_to(ROOT).as_posix(): path.read_text("utf8") for path in F
 # whose code is run with their commands
 TUTORIALS = (
     "docs/tutorial.md",
+    "docs/tasks/adapt.md",
     "docs/tasks/annotation.md",
     "docs/tasks/my-model.md",
     "docs/tasks/names.md",
