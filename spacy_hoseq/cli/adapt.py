@@ -55,12 +55,12 @@ def adapt_cli(
     force: Force = False,
     code: Code = None,
 ) -> None:
-    """Adapt a trained pipeline to a few annotated sentences of another kind of text.
+    """Adapt a pipeline to a few annotated texts.
 
     \b
-      hoseq adapt en chats.spacy -o mine                         names, tags, ... that are annotated there
-      hoseq adapt en chats.spacy -o mine --dev more.spacy --old news.spacy
-      hoseq adapt mine contracts.spacy -o both --labels names.tsv --components hoseq_entities
+      hoseq adapt en chats.spacy -o mine                       whatever is annotated there
+      hoseq adapt en chats.spacy -o mine --old news.spacy      what is forgotten, too
+      hoseq adapt mine terms.spacy -o both --labels names.tsv  and other names of labels
 
     It shows what is won on such text and, with --old, what is lost on other text; OUTPUT/README.md has
     the same tables. Fewer than 200 texts are measured in five folds.

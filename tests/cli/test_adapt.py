@@ -46,6 +46,21 @@ def test_what_is_won_and_lost(folder):
     assert float(table[0][3]) >= float(table[0][2])
 
 
+def test_texts_of_ones_own_to_measure(folder):
+    """With code that the pipeline needs."""
+    (folder / "code.py").write_text("", "utf8")
+    files = (
+        folder / "old",
+        folder / "new.spacy",
+        "-o",
+        folder / "held",
+        "--dev",
+        folder / "new.spacy",
+    )
+    code, output = hoseq("adapt", *files, "--hold", 10, "--seed", 1, "--code", folder / "code.py")
+    assert code == 0 and "34 texts; measured on 34 that were kept apart" in " ".join(output.split())
+
+
 WRONG = {
     "no corpus": (["old", "none.spacy"], "HS074"),
     "no pipeline": (["nowhere", "new.spacy"], "HS130"),
