@@ -78,15 +78,24 @@ def spans_of(group: SpanGroup) -> list[Span]:
         # a span ends beyond the last token
         pass
     placed = []
-    for data in srsly.msgpack_loads(group.to_bytes())["spans"]:
-        # as spaCy saves a span: id, KB id, label, tokens, characters
-        span_id, kb_id, label, _, _, start, end = struct.unpack(">QQQllll", data)
+    for span_id, kb_id, label, start, end in saved_spans(group):
         span = group.doc.char_span(
             start, end, label, kb_id, span_id=span_id, alignment_mode="expand"
         )
         if span is not None:
             placed.append(span)
     return placed
+
+
+def saved_spans(group: SpanGroup) -> list[tuple[int, int, int, int, int]]:
+    """Id, KB id, label, start and end of each span, by characters of the text. They stay true when
+    tokens are merged or split; spaCy gives them only as it saves them."""
+    rows = []
+    for data in srsly.msgpack_loads(group.to_bytes())["spans"]:
+        # id, KB id, label, tokens, characters
+        span_id, kb_id, label, _, _, start, end = struct.unpack(">QQQllll", data)
+        rows.append((span_id, kb_id, label, start, end))
+    return rows
 
 
 def _is_in_place(span: Span) -> bool:

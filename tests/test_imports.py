@@ -54,7 +54,7 @@ PERMITTED = {
     "scorers": {"numpy", "spacy", "words", "errors"},
     "batch": {
         "numpy", "spacy", "srsly", "pyarrow",
-        "components", "readers", "pipelines.loading", "arrays", "errors", "lazy_names",
+        "components", "readers", "pipelines.loading", "arrays", "errors", "lazy_names", "words",
         "__version__",
     },
     "adaptation": {

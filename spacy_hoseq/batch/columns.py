@@ -7,12 +7,10 @@ tokens.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
-from struct import unpack
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import srsly
 from spacy.attrs import DEP, HEAD, IDX, LEMMA, LENGTH, MORPH, NORM, ORTH, POS, TAG
 from spacy.strings import StringStore
 from spacy.tokens import Doc, Span
@@ -20,6 +18,7 @@ from spacy.tokens import Doc, Span
 from ..arrays import Ints, Keys
 from ..components.extensions import CONFIDENCES
 from ..errors import Errors
+from ..words import saved_spans
 
 # fields of tokens that are strings
 TOKEN_ATTRIBUTES = {
@@ -230,12 +229,8 @@ def _places(group: Any) -> list[tuple[int, int, int]]:
     try:
         return list(map(_offsets, group))
     except IndexError:
-        # Its tokens were merged or split, so spaCy cannot make Spans; its file format has the
-        # characters: id, kb_id, label, start, end, start_char, end_char of each span
-        spans = [
-            unpack(">QQQllll", data) for data in srsly.msgpack_loads(group.to_bytes())["spans"]
-        ]
-        return [(start, end, label) for _, _, label, _, _, start, end in spans]
+        # its tokens were merged or split, so spaCy cannot make Spans
+        return [(start, end, label) for _, _, label, start, end in saved_spans(group)]
 
 
 def _scores(group: Any, n: int) -> list[float | None]:

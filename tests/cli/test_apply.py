@@ -21,6 +21,7 @@ from ..repository import hoseq
 pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
+import spacy_hoseq.batch  # noqa: E402
 from spacy_hoseq.batch.formats import Done  # noqa: E402
 from spacy_hoseq.cli import apply  # noqa: E402
 
@@ -273,6 +274,7 @@ def test_a_process_that_dies(slow, tmp_path, monkeypatch):
 
 def test_pyarrow_that_is_not_installed(tmp_path, monkeypatch):
     path = texts_file(tmp_path / "in.jsonl", TEXTS[:1])
+    monkeypatch.setattr(spacy_hoseq, "batch", spacy_hoseq.batch)  # that of other tests comes back
     for name in list(sys.modules):
         if name.startswith(("pyarrow", "spacy_hoseq.batch")):
             monkeypatch.delitem(sys.modules, name)
