@@ -14,9 +14,9 @@ from spacy.training import Example
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
-from ..arrays import AnyInts, Ints, Mask
+from ..arrays import AnyInts, Floats, Ints, Mask
 from ..caches import cached_property
-from ..chunks import OUTSIDE, Grammar, grammar, tag_names
+from ..chunks import OUTSIDE, Chunks, Grammar, grammar, tag_names
 from ..decoders.choice import Decoder
 from ..decoders.problem import Potentials, ranges
 from ..errors import Errors
@@ -188,17 +188,19 @@ class HoseqChunker(StructuredComponent):
         """The chunks of each Doc, and the probability that each is there: begins, goes on and ends
         as it does. threshold: those that are right in expectation, of probabilities above it; None
         = those of the best labelling."""
+        return found_chunks(reading.docs, *self._chosen(reading, threshold))
+
+    def _chosen(self, reading: Predictions, threshold: float | None) -> tuple[Chunks, Floats]:
+        """The same for all words, end to end."""
         representation = self.target.representation
         if threshold is not None:
-            found = expected_chunks(reading.posterior, reading.labels, representation, threshold)
-            return found_chunks(reading.docs, *found)
+            return expected_chunks(reading.posterior, reading.labels, representation, threshold)
         posterior = reading.posterior  # first: with it, the best labels are found in less time
         # (no chunk reaches beyond its sequence: tags are well formed)
         chunks = self._label_table.tags.chunks(reading.best, reading.best < 0)
         sizes = chunks.end - chunks.first
         labels = reading.best[ranges(chunks.first, sizes)]
-        p = posterior.segments(chunks.first, sizes, labels, self.continues)
-        return found_chunks(reading.docs, chunks, p)
+        return chunks, posterior.segments(chunks.first, sizes, labels, self.continues)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Annotated Docs of a stream, in order. Of a batch, about as many words are read at once as
@@ -208,8 +210,9 @@ class HoseqChunker(StructuredComponent):
                 yield from super().pipe(part, batch_size=len(part))
 
     def _write(self, docs: Sequence[Doc], reading: Predictions) -> None:
-        chunks = self.chunks(reading, self.cfg["span_threshold"])
-        self.target.write_chunks(docs, reading.docs, chunks, overwrite=self.cfg["overwrite"])
+        chunks, p = self._chosen(reading, self.cfg["span_threshold"])
+        overwrite = self.cfg["overwrite"]
+        self.target.write_chunks(docs, reading.docs, chunks, p, overwrite=overwrite)
         if not self.cfg["annotate_ents"]:
             offer_to_docs(docs)
 

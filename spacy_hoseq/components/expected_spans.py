@@ -16,7 +16,7 @@ Checked against enumeration in tests/components/test_expected_spans.py.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -77,6 +77,20 @@ def growing_tags(tags: tuple[str, ...], representation: str) -> GrowingTags:
     return GrowingTags(types, only, first, inner, last, kinds, rules.pairs & ~rules.first)
 
 
+class Candidates(NamedTuple):
+    """Chunks that may overlap. first, sizes (C,): words. kinds (C,): types, as in `GrowingTags`. p
+    (C,): that exactly this chunk is there."""
+
+    first: Ints
+    sizes: Ints
+    kinds: Ints
+    p: Floats
+
+    def at(self, places: Ints) -> "Candidates":
+        """Some of them."""
+        return Candidates(*(column.take(places) for column in self))
+
+
 def probable_chunks(
     posterior: Posterior,
     tags: Sequence[str],
@@ -87,6 +101,15 @@ def probable_chunks(
     """All chunks whose probability is `least` or more, and not 0. posterior: over the tags. longest
     (int): most words of a chunk."""
     growing = growing_tags(tuple(tags), representation)
+    columns = (column.tolist() for column in candidates(posterior, growing, least, longest))
+    for first, size, kind, p in zip(*columns, strict=True):
+        yield Chunk(first, size, growing.types[kind], p)
+
+
+def candidates(
+    posterior: Posterior, growing: GrowingTags, least: float, longest: int | None = None
+) -> Candidates:
+    """The same as arrays."""
     # no chunk is more probable than its first tag, up to rounding: a tag of 0.999 always counts
     entries = posterior.probable(min(max(least, 0.0), 0.999))
     kinds = growing.kinds.take(entries.labels)
@@ -94,14 +117,15 @@ def probable_chunks(
     kind, first = np.divmod(distinct((kinds * n_words + entries.tokens)[kinds >= 0]), n_words)
     sequence_ends = np.cumsum(posterior.lengths)
     ends = sequence_ends.take(np.searchsorted(sequence_ends, first, side="right"))
+    found = [Candidates(first[:0], first[:0], kind[:0], np.zeros(0))]
     # chunks of one word, of two, and so on, as long as any has begun with enough probability
     size = 1
     while len(first) and (longest is None or size <= longest):
         sizes = np.full(len(first), size)
         labels = growing.complete(kind, size).reshape(-1)
         p = posterior.segments(first, sizes, labels, growing.continues)
-        for i in np.flatnonzero((p >= least) & (p > 0)).tolist():
-            yield Chunk(int(first[i]), size, growing.types[kind[i]], min(1.0, float(p[i])))
+        grown = Candidates(first, sizes, kind, np.minimum(p, 1.0))
+        found.append(grown.at(np.flatnonzero((p >= least) & (p > 0))))
         fits = np.flatnonzero(first + size < ends)
         labels = growing.unfinished(kind.take(fits), size).reshape(-1)
         p = posterior.segments(first.take(fits), sizes.take(fits), labels)
@@ -110,43 +134,52 @@ def probable_chunks(
         kind = kind.take(probable)
         ends = ends.take(probable)
         size += 1
+    return Candidates(*map(np.concatenate, zip(*found, strict=True)))
 
 
-def best_chunks(chunks: Iterable[Chunk], threshold: float) -> list[Chunk]:
+def best_chunks(chunks: Candidates, threshold: float) -> Candidates:
     """The chunks without overlap that have the largest sum of probability less threshold, in
     order."""
+    if threshold >= 0.5:
+        # chunks that overlap exclude each other: no two of them are more probable than 1/2
+        chosen = np.flatnonzero(chunks.p > threshold)
+        chosen = chosen.take(chunks.first.take(chosen).argsort())
+        first, sizes, _, _ = best = chunks.at(chosen)
+        if (first[1:] >= (first + sizes)[:-1]).all():  # else rounding shows
+            return best
     # The best sum of chunks up to a word is a staircase. Of each step: the word where it rises,
-    # the sum, and the last chunk.
+    # the sum, and the number of the last chunk.
     ends = [0]
-    best = [0.0]
-    last = [Chunk(0, 0, "", 0.0)]
-    for chunk in sorted(chunks, key=lambda chunk: chunk.first + chunk.size):
-        end = chunk.first + chunk.size
-        value = best[bisect_right(ends, chunk.first) - 1] + chunk.probability - threshold
-        if value > best[-1]:
+    sums = [0.0]
+    last = [-1]
+    firsts = chunks.first.tolist()
+    probabilities = chunks.p.tolist()
+    chunk_ends = chunks.first + chunks.sizes
+    for chunk in chunk_ends.argsort(kind="stable").tolist():
+        end = int(chunk_ends[chunk])
+        value = sums[bisect_right(ends, firsts[chunk]) - 1] + probabilities[chunk] - threshold
+        if value > sums[-1]:
             # of several chunks with one end, the best makes the step
             if ends[-1] == end:
-                del ends[-1], best[-1], last[-1]
+                del ends[-1], sums[-1], last[-1]
             ends.append(end)
-            best.append(value)
+            sums.append(value)
             last.append(chunk)
     # back from the last step: to the step where the chunk before it may end
-    chosen: list[Chunk] = []
+    chosen_last = []
     step = len(ends) - 1
     while step:
-        chosen.append(last[step])
-        step = bisect_right(ends, last[step].first) - 1
-    return chosen[::-1]
+        chosen_last.append(last[step])
+        step = bisect_right(ends, firsts[last[step]]) - 1
+    return chunks.at(np.array(chosen_last[::-1], np.intp))
 
 
 def expected_chunks(
     posterior: Posterior, tags: Sequence[str], representation: str, threshold: float
 ) -> tuple[Chunks, Floats]:
     """The best set of a batch, and the probability of each of its chunks."""
+    growing = growing_tags(tuple(tags), representation)
     # with a threshold of 0, each pair of words would be a candidate: none is below 0.001
-    candidates = probable_chunks(posterior, tags, representation, max(threshold, 0.001))
-    chosen = best_chunks(candidates, threshold)
-    bounds = np.array([(chunk.first, chunk.first + chunk.size) for chunk in chosen], np.intp)
-    first, end = bounds.reshape(-1, 2).T
-    types = [chunk.type for chunk in chosen]
-    return Chunks(first, end, types), np.array([chunk.probability for chunk in chosen], float)
+    chosen = best_chunks(candidates(posterior, growing, max(threshold, 0.001)), threshold)
+    types = [growing.types[kind] for kind in chosen.kinds.tolist()]
+    return Chunks(chosen.first, chosen.first + chosen.sizes, types), chosen.p

@@ -1,6 +1,6 @@
 """Chunks on Docs: spans of a group, or entities, as one tag a token, and back."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,8 +18,9 @@ from ...chunks import (
     tag_names,
     write_chunks,
 )
+from ...decoders.problem import ranges
 from ...errors import Errors
-from ...features.sequences import WordDocs, sentence_starts, sequence_lengths, values_of
+from ...features.sequences import WordDocs, by_doc, sentence_starts, sequence_lengths, values_of
 from ...words import spans_of
 from ..predictions import Predictions
 from .target import ENTS, SPANS, Items, LabelTable, Target
@@ -38,12 +39,16 @@ def found_chunks(words: WordDocs, chunks: Chunks, p: Floats | None = None) -> It
     end to end. p: their probabilities."""
     firsts = words.places[chunks.first].tolist()
     ends = (words.places[chunks.end - 1] + 1).tolist()
-    probabilities = None if p is None else p.astype(np.float32)
-    # chunks are in order, so those of a Doc are a slice
+    for part in _by_doc(words, chunks):
+        items = list(zip(firsts[part], ends[part], chunks.types[part], strict=True))
+        yield FoundChunks(items, None if p is None else p[part].astype(np.float32))
+
+
+def _by_doc(words: WordDocs, chunks: Chunks) -> Iterator[slice]:
+    """The chunks of each Doc: they are in order."""
     starts = np.cumsum([0, *words.n_words])
     for a, b in pairwise(np.searchsorted(chunks.first, starts).tolist()):
-        items = list(zip(firsts[a:b], ends[a:b], chunks.types[a:b], strict=True))
-        yield FoundChunks(items, None if probabilities is None else probabilities[a:b])
+        yield slice(a, b)
 
 
 class ChunkTags(Target):
@@ -145,31 +150,41 @@ class ChunkTags(Target):
         lengths = sequence_lengths(reading.docs)
         starts = np.zeros(len(reading.best), bool)
         starts[np.cumsum(lengths) - lengths] = True
-        found = found_chunks(reading.docs, table.tags.chunks(reading.best, starts))
-        self.write_chunks(docs, reading.docs, found, overwrite=overwrite)
+        chunks = table.tags.chunks(reading.best, starts)
+        self.write_chunks(docs, reading.docs, chunks, None, overwrite=overwrite)
 
     def write_chunks(
         self,
         docs: Sequence[Doc],
         words: WordDocs,
-        chunks: Iterable[FoundChunks],
+        chunks: Chunks,
+        p: Floats | None,
         *,
         overwrite: bool,
     ) -> None:
         """Set spans, with their probabilities as scores. Spans, entities and blocked tokens that are
-        set already stay, unless `overwrite`. words: the docs as they were read."""
+        set already stay, unless `overwrite`. words: the docs as they were read. chunks, p: as in
+        `found_chunks`."""
+        if not docs:
+            return
+        ids = {label: docs[0].vocab.strings.add(label) for label in {*chunks.types}}
+        labels = [ids[label] for label in chunks.types]
+        firsts = words.places[chunks.first].tolist()
+        ends = (words.places[chunks.end - 1] + 1).tolist()
+        scores = None if p is None else p.astype(np.float32)
         # most texts have no entities yet, which is known since they were read
         are_new = self.with_entities and words.are(docs) and not self._are_annotated(words)
-        for doc, (items, p) in zip(docs, chunks, strict=True):
-            spans = [Span(doc, *item) for item in items]
+        if are_new:
+            _write_first_entities(words, chunks, labels)
+        for doc, part in zip(docs, _by_doc(words, chunks), strict=True):
+            bounds = zip(firsts[part], ends[part], labels[part], strict=True)
+            spans = [Span(doc, *each) for each in bounds]
             if overwrite or self.spans_key not in doc.spans:
                 group = SpanGroup(doc, name=self.spans_key, spans=spans)
-                if p is not None:
-                    group.attrs["scores"] = p
+                if scores is not None:
+                    group.attrs["scores"] = scores[part]
                 doc.spans[self.spans_key] = group
-            if are_new:
-                _write_first_entities(doc, items)
-            elif self.with_entities:
+            if self.with_entities and not are_new:
                 entities: list[Span] = []
                 blocked: list[Span] = []
                 if not overwrite:
@@ -263,14 +278,18 @@ class ChunkTypes(ChunkTags):
         return sorted(types - {""})
 
 
-def _write_first_entities(doc: Doc, items: Items) -> None:
-    """As `doc.set_ents` of a Doc on which no entity is known, in half the time."""
-    columns = np.zeros((len(doc), 2), np.uint64)
+def _write_first_entities(words: WordDocs, chunks: Chunks, labels: list[int]) -> None:
+    """As `doc.set_ents` of Docs without white space on which no entity is known, in a fraction of the
+    time. labels (C,): string-store ids of the types."""
+    sizes = chunks.end - chunks.first
+    inside = ranges(chunks.first, sizes)
+    columns = np.zeros((len(words.orths), 2), np.uint64)
     columns[:, 0] = 2  # outside
-    for first, end, label in items:
-        columns[first:end] = 1, doc.vocab.strings.add(label)
-        columns[first, 0] = 3
-    doc.from_array([ENT_IOB, ENT_TYPE], columns)  # type: ignore[arg-type]
+    columns[inside, 0] = 1
+    columns[chunks.first, 0] = 3
+    columns[inside, 1] = np.array(labels, np.uint64).repeat(sizes)
+    for doc, doc_columns in zip(words, by_doc(columns, words), strict=True):
+        doc.from_array([ENT_IOB, ENT_TYPE], doc_columns)
 
 
 def blocked_spans(doc: Doc) -> list[Span]:
