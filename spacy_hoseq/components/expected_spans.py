@@ -18,7 +18,7 @@ Checked against enumeration in tests/components/test_expected_spans.py.
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -88,7 +88,8 @@ class Candidates(NamedTuple):
 
     def at(self, places: Ints) -> "Candidates":
         """Some of them."""
-        return Candidates(*(column.take(places) for column in self))
+        columns: Any = (column.take(places) for column in self)
+        return Candidates(*columns)
 
 
 def probable_chunks(

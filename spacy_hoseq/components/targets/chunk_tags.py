@@ -289,7 +289,7 @@ def _write_first_entities(words: WordDocs, chunks: Chunks, labels: list[int]) ->
     columns[chunks.first, 0] = 3
     columns[inside, 1] = np.array(labels, np.uint64).repeat(sizes)
     for doc, doc_columns in zip(words, by_doc(columns, words), strict=True):
-        doc.from_array([ENT_IOB, ENT_TYPE], doc_columns)
+        doc.from_array([ENT_IOB, ENT_TYPE], doc_columns)  # type: ignore[arg-type]
 
 
 def blocked_spans(doc: Doc) -> list[Span]:
