@@ -25,7 +25,7 @@ Source: https://universaldependencies.org/format.html
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -36,19 +36,25 @@ from spacy.parts_of_speech import IDS as POS
 from ..files import Line, blocks_of, read_lines
 from ..sentences import Items, LabelledSpan, Problem, Sentence, Unreadable, read_each
 from ..settings import Format, Settings
-from .columns import BARE_TAG, BRACKETS, ENTITY_TAG, is_entity_tag, spans_of, standard_tags
+from .columns import (
+    BARE_TAG,
+    BRACKETS,
+    ENTITY_TAG,
+    is_entity_tag,
+    spans_of,
+    standard_tags,
+)
 
-NO_SPACE = {"SpaceAfter": "No"}
 NAME_KEYS = ("ner", "name", "tag", "entity", "ne")  # of entities in column 10
 
 # columns, from 0, of: id, form, lemma, part of speech (or other tags), tag, features, head, relation,
-# enhanced relations, others, entity; -1 = there is none
+# others, entity; -1 = there is none
 LAYOUTS = {
-    "CoNLL-U": (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1),
-    "CoNLL-X": (0, 1, 2, 3, 4, 5, 6, 7, -1, -1, -1),
-    "CoNLL-2008": (0, 5, 6, 7, 3, -1, 8, 9, -1, -1, -1),
-    "CoNLL-2009": (0, 1, 2, 5, 4, 6, 8, 10, -1, -1, -1),
-    "columns of CoreNLP": (0, 1, 2, -1, 3, -1, 5, 6, -1, -1, 4),
+    "CoNLL-U": (0, 1, 2, 3, 4, 5, 6, 7, 9, -1),
+    "CoNLL-X": (0, 1, 2, 3, 4, 5, 6, 7, -1, -1),
+    "CoNLL-2008": (0, 5, 6, 7, 3, -1, 8, 9, -1, -1),
+    "CoNLL-2009": (0, 1, 2, 5, 4, 6, 8, 10, -1, -1),
+    "columns of CoreNLP": (0, 1, 2, -1, 3, -1, 5, 6, -1, 4),
 }
 
 
@@ -61,7 +67,8 @@ class Layout(NamedTuple):
 
 
 class _Word(NamedTuple):
-    """A word; head: 0 is the root, None if there is none. misc: column 10."""
+    """A word; head: 0 is the root, None if there is none. misc: column 10; that of a word of white space
+    says that no space follows."""
 
     form: str
     tag: str = ""
@@ -70,7 +77,7 @@ class _Word(NamedTuple):
     lemma: str = ""
     head: int | None = None
     relation: str = ""
-    misc: dict[str, str] = NO_SPACE
+    misc: dict[str, str] = {"SpaceAfter": "No"}
 
 
 class _Token(NamedTuple):
@@ -96,41 +103,51 @@ def layout_of(lines: Iterable[Line | Problem]) -> Layout | None:
     none."""
     rows: list[list[str]] = []
     for line in lines:
-        text = "" if isinstance(line, Problem) else line.text
-        named = re.match(r"# *global\.columns *= *(.+)", text)
+        if isinstance(line, Problem):
+            continue
+        named = re.match(r"# *global\.columns *= *(.+)", line.text)
         if named:
             return _named_columns(named[1].upper().split())
-        if re.match(r"\d+[ \t]", text):
-            rows.append(_fields(text))
+        if re.match(r"\d+[ \t]", line.text):
+            rows.append(_fields(line.text))
     if not rows or rows[0][0] not in ("0", "1"):
         return None
     width = min(map(len, rows))
-
-    def has(column: int, form: str) -> bool:
-        return sum(re.fullmatch(form, row[column]) is not None for row in rows) >= 0.9 * len(rows)
-
-    name = ""
-    if width > 10 and has(8, r"\d+"):
-        name = "CoNLL-2009" if has(9, r"\d+|_") and width > 11 else "CoNLL-2008"
-    elif width >= 10 and (has(3, "|".join(filter(None, POS)) + "|_") or has(6, "_")):
-        name = "CoNLL-U"
-    elif width >= 8 and has(6, r"\d+"):
-        name = "CoNLL-X"
-    elif width == 7 and has(5, r"\d+") and not has(6, r"\d+"):
-        name = "columns of CoreNLP"
+    name = _family(rows, width)
     if not name:
         return None
     columns = LAYOUTS[name]
-    # one more column may have names
-    for column in range(10, width) if name == "CoNLL-U" else ():
-        if has(column, ENTITY_TAG.pattern):
-            columns = (*columns[:10], column)
+    if name == "CoNLL-U":
+        # one more column may have names
+        for column in range(10, width):
+            if _has(rows, column, ENTITY_TAG.pattern):
+                columns = (*columns[:-1], column)
     return Layout(name, columns, width if width == 10 else 0)
+
+
+def _family(rows: list[list[str]], width: int) -> str:
+    """The format, by the number and the content of columns; "" = none."""
+    if width > 11 and _has(rows, 8, r"\d+") and _has(rows, 9, r"\d+|_"):
+        return "CoNLL-2009"
+    if width > 10 and _has(rows, 8, r"\d+"):
+        return "CoNLL-2008"
+    if width >= 10 and (_has(rows, 3, "|".join(filter(None, POS)) + "|_") or _has(rows, 6, "_")):
+        return "CoNLL-U"
+    if width >= 8 and _has(rows, 6, r"\d+"):
+        return "CoNLL-X"
+    if width == 7 and _has(rows, 5, r"\d+") and not _has(rows, 6, r"\d+"):
+        return "columns of CoreNLP"
+    return ""
+
+
+def _has(rows: list[list[str]], column: int, form: str) -> bool:
+    """True if nearly all cells of a column have a form."""
+    return sum(re.fullmatch(form, row[column]) is not None for row in rows) >= 0.9 * len(rows)
 
 
 def _named_columns(names: list[str]) -> Layout:
     """The columns of CoNLL-U Plus."""
-    known = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC".split()
+    known = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL MISC".split()
     columns = [names.index(name) if name in names else -1 for name in known]
     entity = next((i for i, name in enumerate(names) if re.search("NER|^NE$|BIO|IOB", name)), -1)
     return Layout("CoNLL-U Plus", (*columns, entity))
@@ -164,15 +181,19 @@ def _sentence(lines: Sequence[Line], cut: bool, layout: Layout) -> list[Sentence
         ranges = [token for token in ranges if not _is_spelled(syntactic, token)]
     tokens = list(_tokens(syntactic, ranges))
     merged = [token.word for token in tokens]
-    words, places = _with_white_space(merged, cut)
+    if cut:
+        words, places = merged, [*range(len(merged))]
+    else:
+        words, places = _with_white_space(merged)
     if not words:
         return [Sentence([], n_traces=n_empty)]
     forms, tags, pos, morphs, lemmas, _, deps, miscs = map(list, zip(*words, strict=True))
+    spaces = None
+    if layout.columns[8] >= 0:
+        spaces = [misc.get("SpaceAfter") != "No" for misc in miscs]
     multiword: list[tuple[str, list[list[str]]]] = []
     for first, end, word in ranges:
         multiword.append((word.form, [list(part[:5]) for part in syntactic[first:end]]))
-    spaces = [misc.get("SpaceAfter") != "No" for misc in miscs]
-    span_tags = _tags(merged)
     sentence = Sentence(
         forms,
         tags=tags,
@@ -182,14 +203,11 @@ def _sentence(lines: Sequence[Line], cut: bool, layout: Layout) -> list[Sentence
         lemmas=lemmas,
         heads=_heads(tokens, places, len(words)),
         deps=deps,
-        spaces=spaces if layout.columns[9] >= 0 else None,
-        entities=_spans(span_tags, places, NAME_KEYS),
-        chunks=_spans(span_tags, places, ("chunk",)),
+        spaces=spaces,
         multiword=multiword,
         n_dropped=n_dropped,
-        unread=_unread(span_tags),
     )
-    return [sentence]
+    return [_with_spans(sentence, merged, places)]
 
 
 def _words(lines: Sequence[Line], layout: Layout) -> tuple[list[_Word], list[_Token], int, int]:
@@ -200,78 +218,71 @@ def _words(lines: Sequence[Line], layout: Layout) -> tuple[list[_Word], list[_To
     n_empty = 0
     n_dropped = 0
     for number, text in lines:
-        row = _fields(text)
-        if len(row) != layout.width if layout.width else len(row) <= max(layout.columns):
-            width = layout.width or f"at least {max(layout.columns) + 1}"
-            expected = f"{width} columns separated by tabs, got {len(row)}"
-            raise Unreadable(number, f'"{text[:100]}"', expected)
-        fields = [row[column] if column >= 0 else "_" for column in layout.columns]
-        if layout.columns[0] < 0:
-            fields[0] = str(len(words) + 1)
-        expected = _expected(fields, len(words), ranges[-1].end if ranges else 0)
+        fields = _cells(number, text, layout)
+        # CoNLL-U Plus may have no ids
+        place = fields[0] if layout.columns[0] >= 0 else str(len(words) + 1)
+        end = ranges[-1].end if ranges else 0
+        expected = _expected(place, fields[1], len(words), end)
         if expected:
             raise Unreadable(number, f'"{text[:100]}"', expected)
-        misc = _misc(fields[9], fields[10])
-        # ids: 8.1 is an empty node, 1-2 a multi-word token, 1-1 says nothing
-        if "." in fields[0]:
+        # 8.1 is an empty node, 1-2 a multi-word token, 1-1 says nothing
+        if "." in place:
             n_empty += 1
-        elif "-" in fields[0]:
-            first, last = map(int, fields[0].split("-"))
+        elif "-" in place:
+            first, last = map(int, place.split("-"))
             if first < last:
-                ranges.append(_Token(first - 1, last, _Word(fields[1], misc=misc)))
+                word = _Word(fields[1], misc=_misc(*fields[8:]))
+                ranges.append(_Token(first - 1, last, word))
         else:
-            word, n_odd = _word(fields, misc)
+            word, n_odd = _word(fields)
+            # others have other tags
             if not layout.name.startswith("CoNLL-U"):
-                word = word._replace(pos="")  # they have other tags
-                n_odd = 0
+                word, n_odd = word._replace(pos=""), 0
             words.append(word)
             n_dropped += n_odd
     if ranges and ranges[-1].end > len(words):
         first, end, word = ranges[-1]
         actual = f'"{word.form}" of the words {first + 1}-{end}'
         raise Unreadable(lines[-1].number, actual, f"{end} words, got {len(words)}")
-    for i, word in enumerate(words):
-        if word.head is not None and word.head > len(words):
-            words[i] = word._replace(head=None)
     return words, ranges, n_empty, n_dropped
 
 
-def _misc(text: str, entity: str) -> dict[str, str]:
-    """What column 10 says by its key; tags of entities without one, and those of a column of their
-    own, by "NER"."""
-    misc: dict[str, str] = {}
-    for part in (*text.split("|"), *([entity] if entity != "_" else [])):
-        key, equals, value = part.partition("=")
-        if equals:
-            misc[key] = value
-        elif is_entity_tag(part):
-            misc["NER"] = part
-    # CoreNLP has types alone
-    if entity != "_":
-        misc["NER"] = entity if is_entity_tag(entity) else f"I-{entity}"
-    return misc
+def _cells(number: int, text: str, layout: Layout) -> list[str]:
+    """The cells of a row in the order of `LAYOUTS`, "_" for a column that is not there. RAISES
+    Unreadable."""
+    row = _fields(text)
+    least = max(layout.columns) + 1
+    if layout.width and len(row) != layout.width:
+        expected = f"{layout.width} columns separated by tabs, got {len(row)}"
+        raise Unreadable(number, f'"{text[:100]}"', expected)
+    if len(row) < least:
+        expected = f"at least {least} columns separated by tabs, got {len(row)}"
+        raise Unreadable(number, f'"{text[:100]}"', expected)
+    return [row[column] if column >= 0 else "_" for column in layout.columns]
 
 
-def _expected(fields: list[str], n_words: int, end: int) -> str:
+def _expected(place: str, form: str, n_words: int, end: int) -> str:
     """What the id or the form should be; "" = they are good. n_words: words before. end: of the
     multi-word tokens before."""
-    place, form = fields[:2]
     if re.fullmatch(r"[0-9]+\.[1-9][0-9]*", place):
         return ""
     if not form:
         return "a form in column 2"
     bounds = re.fullmatch(r"([1-9][0-9]*)-([1-9][0-9]*)", place)
-    if bounds:
-        if end <= n_words == int(bounds[1]) - 1 < int(bounds[2]):
-            return ""
-        return f"a range that begins with {n_words + 1}"
-    return "" if place == str(n_words + 1) else f"the id {n_words + 1}"
+    if bounds is None:
+        return "" if place == str(n_words + 1) else f"the id {n_words + 1}"
+    if end <= n_words == int(bounds[1]) - 1 < int(bounds[2]):
+        return ""
+    return f"a range that begins with {n_words + 1}"
 
 
-def _word(fields: list[str], misc: dict[str, str]) -> tuple[_Word, int]:
+def _word(fields: list[str]) -> tuple[_Word, int]:
     """A word, and the number of its annotations that have no known form and are dropped."""
-    lemma, pos, tag, features = map(_content, fields[2:6])
-    if fields[1] == fields[2] == "_":
+    form = fields[1]
+    lemma, pos, tag, features, head, relation = (
+        "" if field == "_" else field for field in fields[2:8]
+    )
+    if form == fields[2] == "_":
         lemma = "_"  # of the underscore itself
     parts = features.split("|") if features else []
     known = [part for part in parts if re.fullmatch("[^=]+=[^=]+", part)]
@@ -279,14 +290,29 @@ def _word(fields: list[str], misc: dict[str, str]) -> tuple[_Word, int]:
     features = "|".join(known)
     if len({part.partition("=")[0] for part in known}) < len(known):
         features = united(known)
-    head = int(fields[6]) if fields[6].isdecimal() else None
-    universal = pos if pos in POS else ""
-    relation = _content(fields[7])
-    return _Word(fields[1], tag or pos, universal, features, lemma, head, relation, misc), n_odd
+    word = _Word(form, tag or pos, "", features, lemma, None, relation, _misc(*fields[8:]))
+    if pos in POS:
+        word = word._replace(pos=pos)
+    if head.isdecimal():
+        word = word._replace(head=int(head))
+    return word, n_odd
 
 
-def _content(field: str) -> str:
-    return "" if field == "_" else field
+def _misc(text: str, entity: str) -> dict[str, str]:
+    """What column 10 says by its key; tags of entities without one, and those of a column of their
+    own, by "NER"."""
+    misc: dict[str, str] = {}
+    for part in text.split("|"):
+        key, equals, value = part.partition("=")
+        if equals:
+            misc[key] = value
+        elif is_entity_tag(part):
+            misc["NER"] = part
+    if is_entity_tag(entity):
+        misc["NER"] = entity
+    elif entity != "_":
+        misc["NER"] = f"I-{entity}"  # CoreNLP has types alone
+    return misc
 
 
 def _is_spelled(words: list[_Word], token: _Token) -> bool:
@@ -296,7 +322,7 @@ def _is_spelled(words: list[_Word], token: _Token) -> bool:
         return False
     # no space between them; behind the last one as behind the token
     for i in range(token.first, token.end - 1):
-        words[i] = words[i]._replace(misc=NO_SPACE)
+        words[i] = words[i]._replace(misc={"SpaceAfter": "No"})
     words[token.end - 1] = parts[-1]._replace(misc=token.word.misc)
     return True
 
@@ -304,13 +330,12 @@ def _is_spelled(words: list[_Word], token: _Token) -> bool:
 def _tokens(words: Sequence[_Word], ranges: Sequence[_Token]) -> Iterator[_Token]:
     """Multi-word tokens, and the other words between them."""
     end = 0
-    for token in ranges:
+    for token in (*ranges, _Token(len(words), len(words), _Word(""))):
         for i in range(end, token.first):
             yield _Token(i, i + 1, words[i])
-        yield _merged(words, token)
+        if token.first < token.end:
+            yield _merged(words, token)
         end = token.end
-    for i in range(end, len(words)):
-        yield _Token(i, i + 1, words[i])
 
 
 def _merged(words: Sequence[_Word], token: _Token) -> _Token:
@@ -329,11 +354,9 @@ def _merged(words: Sequence[_Word], token: _Token) -> _Token:
     return token._replace(word=word)
 
 
-def _with_white_space(words: Sequence[_Word], cut: bool) -> tuple[list[_Word], list[int]]:
+def _with_white_space(words: Sequence[_Word]) -> tuple[list[_Word], list[int]]:
     """The words, with a word for white space that is more than one space; and the place of each
-    word among them. cut: white space is ignored."""
-    if cut:
-        return [*words], [*range(len(words))]
+    word among them."""
     together: list[_Word] = []
     places: list[int] = []
     for word in words:
@@ -344,7 +367,7 @@ def _with_white_space(words: Sequence[_Word], cut: bool) -> tuple[list[_Word], l
         after = _white_space(word, "SpacesAfter")
         gap = after.removeprefix(" ")  # one space belongs to the word
         if after == gap != "":
-            word = word._replace(misc=NO_SPACE)
+            word = word._replace(misc={"SpaceAfter": "No"})
         elif after:
             word = word._replace(misc={})
         together.append(word)
@@ -355,12 +378,9 @@ def _with_white_space(words: Sequence[_Word], cut: bool) -> tuple[list[_Word], l
 
 def _white_space(word: _Word, key: str) -> str:
     """White space in column 10, where it is written as `\\s`, `\\n` and the like."""
-    return re.sub(r"\\(.)", _unescaped, word.misc.get(key, ""))
-
-
-def _unescaped(match: "re.Match[str]") -> str:
+    text = word.misc.get(key, "")
     escaped = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "p": "|", "\\": "\\"}
-    return escaped.get(match[1], match[1])
+    return re.sub(r"\\(.)", lambda match: escaped.get(match[1], match[1]), text)
 
 
 def _heads(tokens: Sequence[_Token], places: list[int], n_words: int) -> list[int] | None:
@@ -371,10 +391,10 @@ def _heads(tokens: Sequence[_Token], places: list[int], n_words: int) -> list[in
         token_of += [n] * (token.end - token.first)
     heads: list[int] = []
     # heads point to syntactic words: to the tokens that these are in
-    for n, token in enumerate(tokens):
-        if token.word.head is None or not token.word.relation:
+    for n, (_, _, word) in enumerate(tokens):
+        if word.head is None or word.head > len(token_of) or not word.relation:
             return None
-        heads.append(token_of[token.word.head - 1] if token.word.head else n)
+        heads.append(token_of[word.head - 1] if word.head else n)
     if not _is_tree(heads):
         return None
     placed = [max(place - 1, 0) for place in range(n_words)]  # white space: the word before
@@ -391,43 +411,40 @@ def _is_tree(heads: list[int]) -> bool:
     return len(set(heads)) == 1
 
 
-def _spans(
-    found: Mapping[str, list[str]], places: list[int], keys: Sequence[str]
-) -> list[LabelledSpan] | None:
-    """The spans of the tags under the first of these keys; None if there are none."""
-    for key, tags in found.items():
-        if key.lower() in keys and all(map(is_entity_tag, tags)):
-            spans: list[LabelledSpan] = []
-            for first, end, name in spans_of(tags)[0]:
-                spans.append(LabelledSpan(places[first], places[end - 1] + 1, name))
-            return spans
-    return None
-
-
-def _tags(words: Sequence[_Word]) -> dict[str, list[str]]:
-    """The tags of words in column 10 by their keys. Other tools have other values there."""
-    found: dict[str, list[str]] = {}
-    for key in dict.fromkeys(chain.from_iterable(word.misc for word in words)):
-        cells = [word.misc.get(key, "O") for word in words]
-        kind = ""
-        if all(map(BARE_TAG.fullmatch, cells)):
-            kind = "bare"
-        elif all(cell == "O" or BRACKETS.fullmatch(cell) for cell in cells):
-            kind = "brackets"
-        tags = standard_tags(cells, kind, "ENTITY")
-        if all(map(is_entity_tag, tags)) or key.lower() in NAME_KEYS:
-            found[key] = tags
-    return found
-
-
-def _unread(found: Mapping[str, list[str]]) -> tuple[str, ...]:
-    """Keys of tags that are not read."""
+def _with_spans(sentence: Sentence, words: Sequence[_Word], places: list[int]) -> Sentence:
+    """The sentence with the entities and chunks in column 10: of the first key of each. Keys with other
+    labels are unread."""
     unread: list[str] = []
-    for key, tags in found.items():
-        is_read = key.lower() in (*NAME_KEYS, "chunk") and all(map(is_entity_tag, tags))
-        if not is_read and set(tags) != {"O"}:
+    for key in dict.fromkeys(chain.from_iterable(word.misc for word in words)):
+        tags = _tags([word.misc.get(key, "O") for word in words])
+        is_readable = all(map(is_entity_tag, tags))
+        if is_readable and key.lower() == "chunk":
+            if sentence.chunks is None:
+                sentence = sentence._replace(chunks=_spans(tags, places))
+        elif is_readable and key.lower() in NAME_KEYS:
+            if sentence.entities is None:
+                sentence = sentence._replace(entities=_spans(tags, places))
+        # other tools have other values
+        elif (is_readable or key.lower() in NAME_KEYS) and set(tags) != {"O"}:
             unread.append(f"{key}= in column 10 has labels")
-    return tuple(unread)
+    return sentence._replace(unread=tuple(unread))
+
+
+def _tags(cells: list[str]) -> list[str]:
+    """Entity tags: of letters alone, or of brackets; other cells stay."""
+    if all(map(BARE_TAG.fullmatch, cells)):
+        return standard_tags(cells, "bare", "ENTITY")
+    if all(cell == "O" or BRACKETS.fullmatch(cell) for cell in cells):
+        return standard_tags(cells, "brackets", "ENTITY")
+    return standard_tags(cells, "", "ENTITY")
+
+
+def _spans(tags: list[str], places: list[int]) -> list[LabelledSpan]:
+    """The spans of tags, counting white space."""
+    spans: list[LabelledSpan] = []
+    for first, end, name in spans_of(tags)[0]:
+        spans.append(LabelledSpan(places[first], places[end - 1] + 1, name))
+    return spans
 
 
 def united(features: Sequence[str]) -> str:
