@@ -11,7 +11,7 @@ other column), tags (the next one that looks like tags).
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -29,6 +29,10 @@ from ..settings import Columns, Format, Settings
 CHARACTER_ENDINGS = (".bmes", ".bioes")
 MAYBE_COMMENT = ("#", "-DOCSTART-")  # beginnings of lines that may be no words
 ENTITY_TAG = re.compile(r"O|[BIMELSU]-.+")
+# of others: B_PER, b-per, o, PER-B
+OTHER_SPELLING = re.compile(
+    r"o|(?P<letter>[BIMELSUbimelsu])[-_](?P<type>.+)|(?P<first>.{2,})[-_](?P<last>[BIMELSU])"
+)
 BARE_TAG = re.compile(r"[BIMELSUO]")  # of spans of one type
 BRACKETS = re.compile(r"(\((?P<name>[A-Z_]+))?\*?(?P<end>\)?)")  # of spans in CoNLL-2012
 CONLL_CHUNKS = "NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP NC VC PC".split()  # also of German
@@ -78,17 +82,17 @@ def read_columns(path: Path, settings: Settings) -> Items:
 def columns_in_words(path: Path, settings: Settings) -> str:
     """What each column of a file has, "column 1: words, column 2: tags"."""
     first = _first_blocks(path, settings)
-    kinds: dict[int, str] = {}
-    names = ("words", "tags", "chunks", "entities")
-    for number, name in zip(columns_of(first, settings.columns)[0], names, strict=True):
-        if number:
-            kinds[number] = name
+    columns, _ = columns_of(first, settings.columns)
+    names = dict(zip(columns, ("words", "tags", "chunks", "entities"), strict=True))
     width = max(map(len, chain.from_iterable(first[:1])), default=0)
-    for number in range(1, width + (-1 not in kinds)):
-        kinds.setdefault(number, "not read")
-    return ", ".join(
-        f"column {'last' if number == -1 else number}: {kinds[number]}" for number in sorted(kinds)
-    )
+    if -1 in names:
+        width -= 1
+    described: list[str] = []
+    for number in sorted({*range(1, width + 1), *names} - {0, -1}):
+        described.append(f"column {number}: {names.get(number, 'not read')}")
+    if -1 in names:
+        described.insert(0, f"column last: {names[-1]}")
+    return ", ".join(described)
 
 
 def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
@@ -115,10 +119,10 @@ def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
     for block in blocks_of(read_lines(path, settings.encodings), is_comment):
         rows: list[Row | Problem] = []
         for line in block:
-            if isinstance(line, Line):
-                rows.append(Row(line.number, _fields(line.text, settings.separator)))
-            else:
+            if isinstance(line, Problem):
                 rows.append(line)
+            else:
+                rows.append(Row(line.number, _fields(line.text, settings.separator)))
         yield rows
 
 
@@ -151,22 +155,7 @@ def cell(fields: Sequence[str], number: int) -> str:
 def columns_of(blocks: Sequence[list[list[str]]], given: Columns) -> tuple[Columns, dict[int, str]]:
     """Finds the columns of sentences that are not given, and the kind of each column. blocks: the
     fields of each row."""
-    # of each sentence the usual width: a damaged row says nothing
-    widths = Counter(mode(map(len, block)) for block in blocks if block)
-    width = max(widths, key=widths.__getitem__, default=1)
-    if len(widths) > 1:  # as many columns more as a sentence has predicates
-        width = min([width, *(n for n, count in widths.items() if 10 * count > widths.total())])
-    kinds: dict[int, str] = {}
-    n_words = 0  # different ones
-    # the words first: labels are fewer
-    for number in sorted(range(1, width + 1), key=lambda number: number != given.word):
-        # rows that are too short are damaged: they say nothing about columns
-        column: list[list[str]] = []
-        for block in blocks:
-            column.append([row[number - 1] for row in block if len(row) >= width])
-        kinds[number] = _kind(column, n_words)
-        if not n_words and (kinds[number] == "words" or number == given.word):
-            n_words = len(set(chain.from_iterable(column)))
+    kinds = _kinds(blocks, given.word)
 
     def first(beyond: int, *sought: str) -> int:
         for number, kind in kinds.items():
@@ -188,6 +177,28 @@ def columns_of(blocks: Sequence[list[list[str]]], given: Columns) -> tuple[Colum
     return Columns(word, tag, chunk, entity), kinds
 
 
+def _kinds(blocks: Sequence[list[list[str]]], word: int | None) -> dict[int, str]:
+    """The kind of each column. word: that of the words, if it is given."""
+    # of each sentence the usual width: a damaged row says nothing
+    widths = Counter(mode(map(len, block)) for block in blocks if block)
+    width = max(widths, key=widths.__getitem__, default=1)
+    # as many columns more as a sentence has predicates: those that all sentences have
+    for narrow, count in widths.items():
+        if 10 * count > widths.total():
+            width = min(width, narrow)
+    kinds: dict[int, str] = {}
+    n_words = 0  # different ones
+    # the words first: labels are fewer
+    for number in sorted(range(1, width + 1), key=lambda number: number != word):
+        column: list[list[str]] = []
+        for block in blocks:
+            column.append([row[number - 1] for row in block if len(row) >= width])
+        kinds[number] = _kind(column, n_words)
+        if not n_words and (kinds[number] == "words" or number == word):
+            n_words = len(set(chain.from_iterable(column)))
+    return kinds
+
+
 def _kind(column: Sequence[Sequence[str]], n_words: int) -> str:
     """Kind of a column of several sentences: "chunks", "entities", "O", "bare", "types", "brackets",
     "nothing", "numbers", "tags", "words". n_words: different words; 0 = not known, so these may be
@@ -195,44 +206,38 @@ def _kind(column: Sequence[Sequence[str]], n_words: int) -> str:
     cells = Counter(chain.from_iterable(column))
     n_cells = max(cells.total(), 1)
 
-    def share(of: Callable[[str], object]) -> float:
-        return sum(n for text, n in cells.items() if of(text)) / n_cells
+    def share(form: str) -> float:
+        return sum(n for text, n in cells.items() if re.fullmatch(form, text)) / n_cells
 
     # tags first: also words could be "O", but not all of them
-    if share(lambda text: is_entity_tag(respelled(text))) > 0.9:
+    if share(f"{ENTITY_TAG.pattern}|{OTHER_SPELLING.pattern}") > 0.9:
         types = {respelled(text)[2:] for text in cells} - {""}
         if not types:
             return "O"
         return "chunks" if types.issubset(CONLL_CHUNKS) else "entities"
-    if cells["O"] and cells["B"] + cells["S"] + cells["I"] and share(BARE_TAG.fullmatch) > 0.9:
+    if cells["O"] and cells["B"] + cells["S"] + cells["I"] and share(BARE_TAG.pattern) > 0.9:
         return "bare"
     # brackets of CoNLL-2012: names, but also constituents and arguments of predicates
-    if share(lambda text: "*" in text or BRACKETS.fullmatch(text)) > 0.9 and cells["*"]:
+    if cells["*"] and share(rf".*\*.*|{BRACKETS.pattern}") > 0.9:
         names = {found["name"] for found in map(BRACKETS.fullmatch, cells) if found} - {None}
-        others = names & {"V", "S", "TOP", *CONLL_CHUNKS} or [n for n in names if n[:3] == "ARG"]
-        return "brackets" if names and not others else "nothing"
-    if (
-        share(("_", "-", "-X-", "*", "").__contains__) > 0.5
-        or share(lambda text: "*" in text) > 0.9
-    ):
+        is_other = re.compile("|".join((*CONLL_CHUNKS, "V", "S", "TOP", "ARG.*"))).fullmatch
+        return "nothing" if not names or any(map(is_other, names)) else "brackets"
+    if share(r"_|-|-X-|\*|") > 0.5 or share(r".*\*.*") > 0.9:
         return "nothing"
-    if 0.4 * n_cells < cells["O"] < n_cells and len(cells) < 100:
-        if share(re.compile(r"O|(?!.[-_])\S{2,}").fullmatch) == 1:
+    n_outside = cells["O"]
+    if 0.4 * n_cells < n_outside < n_cells and len(cells) < 100:
+        if share(r"O|(?!.[-_])\S{2,}") == 1:
             return "types"
-    # a few others are damage, or a header
-    n_tagged = sum(n for text, n in cells.items() if text != "O" and is_entity_tag(text))
-    if cells["O"] + 2 * n_tagged >= n_cells and n_tagged > 0 and cells["O"] > 0.4 * n_cells:
+    # a few cells that are no tags are damage, or a header
+    n_tagged = sum(n for text, n in cells.items() if is_entity_tag(text)) - n_outside
+    if n_outside > 0.4 * n_cells and n_tagged and n_outside + 2 * n_tagged >= n_cells:
         return "entities"
     # the number of a document is the same within each sentence
     long = [sentence for sentence in column if len(sentence) > 3]
-    is_constant = len(long) > 0 and all(len(set(sentence)) == 1 for sentence in long)
-    if is_constant or counts_up(column) or share(_has_no_letters) > 0.7:
+    is_constant = long and all(len(set(sentence)) == 1 for sentence in long)
+    if is_constant or counts_up(column) or share(r"(?=.*\d)[\W\d_]*") > 0.7:
         return "numbers"
     return "tags" if n_words and label_likeness(cells, n_words) >= 0.8 else "words"
-
-
-def _has_no_letters(text: str) -> bool:
-    return re.search(r"\d", text) is not None and re.search(r"[^\W\d_]", text) is None
 
 
 def counts_up(columns: Iterable[Sequence[str]]) -> bool:
@@ -260,68 +265,93 @@ def sentence_of(
     width = max(len(rows[0].fields), *numbers)
     if width == 1 and -1 in numbers:  # the last column is not the only one
         width = 2
-    spans: list[list[str] | None] = []
-    for number, name in ((columns.chunk, "CHUNK"), (columns.entity, "ENTITY")):
-        kind = kinds.get(width if number == -1 else number or 0, "")
-        # rows of another width are told below
-        cells = [cell(row.fields, number or 1) if len(row.fields) == width else "O" for row in rows]
-        spans.append(standard_tags(cells, kind, name) if number else None)
+    values: list[list[str] | None] = []
+    for number in columns:
+        values.append(_column(rows, number, width) if number else None)
+    words, tags, chunk_tags, entity_tags = values
+    if chunk_tags is not None:
+        chunk_tags = standard_tags(chunk_tags, kinds.get(columns.chunk or 0, ""), "CHUNK")
+    if entity_tags is not None:
+        place = width if columns.entity == -1 else columns.entity or 0
+        entity_tags = standard_tags(entity_tags, kinds.get(place, ""), "ENTITY")
     for i, (line, fields) in enumerate(rows):
         text = "\t".join(fields)
         if len(fields) != width:
             raise Unreadable(line, f'"{text}"', f"{width} columns, got {len(fields)}")
         for number in numbers:
-            value = cell(fields, number)
-            if not value.strip() and not (untagged and number == columns.tag):
+            may_be_empty = untagged and number == columns.tag
+            if not cell(fields, number).strip() and not may_be_empty:
                 raise Unreadable(line, f'"{text}"', f"column {number} not to be empty")
-        for tags in filter(None, spans):
-            if not is_entity_tag(tags[i]):
+        for label_tags in filter(None, (chunk_tags, entity_tags)):
+            if not is_entity_tag(label_tags[i]):
                 expected = "O, or one of the letters B, I, M, E, L, S, U, a hyphen and a type"
-                raise Unreadable(line, f'"{tags[i]}"', expected)
+                raise Unreadable(line, f'"{label_tags[i]}"', expected)
+    sentence = labelled(words or [], tags, chunk_tags, entity_tags, representation)
+    return [sentence._replace(unread=_unread(rows, columns, width, kinds))]
 
-    def column(number: int | None) -> list[str] | None:
-        return [cell(row.fields, number) for row in rows] if number else None
 
-    words = column(columns.word) or []
-    sentence = labelled(words, column(columns.tag), spans[0], spans[1], representation)
+def _column(rows: Sequence[Row], number: int, width: int) -> list[str]:
+    """The cells of a column; "O" in rows of another width, which are refused."""
+    return [cell(row.fields, number) if len(row.fields) == width else "O" for row in rows]
+
+
+def _unread(
+    rows: Sequence[Row], columns: Columns, width: int, kinds: Mapping[int, str]
+) -> tuple[str, ...]:
+    """Columns that have labels of these rows and are not read, if another has those of entities."""
     unread: list[str] = []
+    if columns.entity in (None, 0, -1):
+        return ()
     for number, kind in kinds.items():
         is_label = kind in ("entities", "bare", "types", "brackets") and number not in columns
-        if columns.entity not in (None, 0, -1) and is_label and number <= width:
-            if any(row.fields[number - 1] not in ("O", "*") for row in rows):
+        if is_label and number <= width:
+            if not {row.fields[number - 1] for row in rows} <= {"O", "*"}:
                 unread.append(f"column {number} has labels")
-    return [sentence._replace(unread=tuple(unread))]
+    return tuple(unread)
 
 
 def standard_tags(cells: Sequence[str], kind: str, name: str) -> list[str]:
     """Tags with letter and type. kind: of their column. name: the type of bare tags."""
+    if kind in ("brackets", "nothing"):
+        return _tags_of_brackets(cells)
     tags: list[str] = []
-    is_open = ""
     for text in cells:
-        brackets = BRACKETS.fullmatch(text)
         if kind == "types" and text != "O" and not is_entity_tag(text):
             text = f"I-{text}"
         elif kind == "bare" and text != "O" and BARE_TAG.fullmatch(text):
             text = f"{text}-{name}"
-        elif kind in ("brackets", "nothing") and brackets:
-            letter = "B" if brackets["name"] else "I"
-            is_open = brackets["name"] or is_open
-            text = f"{letter}-{is_open}" if is_open else "O"
-            if brackets["end"]:
-                is_open = ""
         tags.append(respelled(text))
     return tags
 
 
+def _tags_of_brackets(cells: Sequence[str]) -> list[str]:
+    """Tags of `(PERSON*`, `*)`; other cells as they are."""
+    tags: list[str] = []
+    name = ""  # of the brackets that are open
+    for text in cells:
+        brackets = BRACKETS.fullmatch(text)
+        if brackets is None:
+            tags.append(respelled(text))
+            continue
+        name = brackets["name"] or name
+        letter = "B" if brackets["name"] else "I"
+        tags.append(f"{letter}-{name}" if name else "O")
+        if brackets["end"]:
+            name = ""
+    return tags
+
+
 def respelled(tag: str) -> str:
-    """An entity tag as others have it: "B-PER" for b-PER, B_PER and PER-B, "O" for o. Other texts stay."""
-    before = re.fullmatch(r"([BIMELSUbimelsu])[-_](.+)", tag)
-    if before:
-        return f"{before[1].upper()}-{before[2]}"
-    behind = re.fullmatch(r"(.{2,})[-_]([BIMELSU])", tag)
-    if behind:
-        return f"{behind[2]}-{behind[1]}"
-    return "O" if tag == "o" else tag
+    """An entity tag as others have it: "B-PER" for b-PER, B_PER and PER-B, "O" for o. Other texts
+    stay."""
+    if is_entity_tag(tag):
+        return tag
+    found = OTHER_SPELLING.fullmatch(tag)
+    if found is None:
+        return tag
+    if found["letter"]:
+        return f"{found['letter'].upper()}-{found['type']}"
+    return f"{found['last']}-{found['first']}" if found["last"] else "O"
 
 
 def labelled(
