@@ -187,17 +187,18 @@ def encoding_of(path: Path, encodings: Sequence[str]) -> str:
 
 def _decoded(data: bytes, encoding: str, begins: bool = False) -> tuple[str, str]:
     """The text of a line, and what in it is not text ("" = nothing)."""
+    if 0 in data:  # no text has it, but many bytes of UTF-16 and of other files
+        return "", "the character U+0000"
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         return "", f"the byte 0x{data[error.start]:02X}"
     if begins:
         text = text.removeprefix(MARK)
-    # these two are in text of another encoding, or in no text at all
-    strange = re.search(f"[\0{MARK}]", text)
-    if strange is None:
-        return text, ""
-    return text, f"the character U+{ord(strange.group()):04X}"
+    # it is in text of another encoding, too
+    if MARK in text:
+        return text, f"the character U+{ord(MARK):04X}"
+    return text, ""
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:

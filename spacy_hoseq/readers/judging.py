@@ -102,47 +102,30 @@ class Outcome:
         yield from self._unread_lines()
         if not self.counts["Sentences"]:
             return
-        n_tokens = max(self.counts["Tokens"], 1)
         if not self.richness:
             do = "Name the columns (--tag-column, --entity-column)"
             for sign in ",;|":
                 if sum(sign in word for word in self._words) > 0.9 * len(self._words):
                     do = f'Say what separates columns (--separator "{sign}")'
             yield Finding(1.0, "no word has a label", do)
-        yield from self._unlikely_tags()
-        n_broken = self.counts["words with white space"]
-        if n_broken > 0.05 * n_tokens and n_tokens > 10:
-            seen = f"{n_broken:,} of {n_tokens:,} words have white space within"
-            yield Finding(n_broken / n_tokens, seen, 'Say what separates columns (--separator " ")')
-        n_numeric = self.counts["words without letters"]
-        if n_numeric > 0.6 * n_tokens and n_tokens > 3:
-            seen = f"{n_numeric:,} of {n_tokens:,} words are numbers"
-            yield Finding(n_numeric / n_tokens, seen, "Say which column has words (--word-column)")
-        if self.longest > MAX_SENTENCE_WORDS:
-            seen = f"a sentence of {self.longest:,} words: there are no sentence boundaries"
-            yield Finding(0.2, seen, "Put an empty line after each sentence")
+        yield from self._odd_tags()
+        yield from self._odd_words()
         for what, n in self.unread.items():
             name = what.partition(":")[0]
             do = f"Name the one to read (--entity-column, --chunk-column), if it is not {name}"
             if name.endswith("= in column 10 has labels"):
                 do = "Names are read as NER=B-PER"
             yield Finding(0.1, f"{what}, {n:,} times; not read", do)
-        yield from self._lone_labels()
-        n_dropped = self.counts["Annotations dropped"]
-        if n_dropped:
-            n_read = sum(labels.total() for labels in self.labels.values())
-            seen = f"{n_dropped:,} annotations are dropped: of parts of words, without label, or on others"
-            do = "Those that overlap are kept with --spans-key"
-            yield Finding(n_dropped / (n_dropped + n_read), seen, do)
-        n_lost = self.counts["Spans lost"]
-        if n_lost > self.labels["Entities"].total():
-            problem = next(problem for problem in self.problems if problem.is_partial)
-            seen = f"most spans cannot be read, {n_lost:,}, the first: {problem.actual}"
-            yield Finding(0.5, seen, f"Expected: {problem.expected}")
+        if self.counts["with entities"] and not self.labels["Entities"]:
+            yield Finding(0.1, "there are no names", "Say which column has them (--entity-column)")
+        yield from self._lost_labels()
 
     def _unread_lines(self) -> Iterator[Finding]:
         n_bytes = sum(problem.actual.startswith("the byte 0x") for problem in self.problems)
-        if 2 * n_bytes > len(self.problems):
+        if any(problem.actual == "the character U+0000" for problem in self.problems):
+            seen = "it is no text in this encoding"
+            yield Finding(self.lost, seen, "Unpack it, or save it as text in UTF-8")
+        elif 2 * n_bytes > len(self.problems):
             seen = f"{n_bytes:,} lines are not in this encoding"
             yield Finding(
                 self.lost, seen, "Name another one: -e latin-1 reads it, if its language is western"
@@ -156,25 +139,44 @@ class Outcome:
             )
             yield Finding(self.lost, seen, f"Expected: {first.expected}")
 
-    def _unlikely_tags(self) -> Iterator[Finding]:
+    def _odd_tags(self) -> Iterator[Finding]:
         tags = self.labels["Tags"]
+        do = "Say which column has tags (--tag-column 3; 0: none)"
         likeness = label_likeness(tags, len(self._words))
         if tags and likeness < 0.8:
             shown = ", ".join(f'"{tag}"' for tag in list(tags)[:3])
             seen = f"{len(tags):,} different tags of {len(self._words):,} different words, such as {shown}"
-            yield Finding(1 - likeness, seen, "Say which column has tags (--tag-column 3; 0: none)")
-
-    def _lone_labels(self) -> Iterator[Finding]:
-        tags = self.labels["Tags"]
+            yield Finding(1 - likeness, seen, do)
         if len(tags) == 1 and tags.total() > 20:
-            seen = f'all tags are "{next(iter(tags))}"'
-            yield Finding(
-                0.1 if self.richness > 1 else 0.65,
-                seen,
-                "Say which column has tags (--tag-column 3; 0: none)",
-            )
-        if self.counts["with entities"] and not self.labels["Entities"]:
-            yield Finding(0.1, "there are no names", "Say which column has them (--entity-column)")
+            spoiled = 0.1 if self.richness > 1 else 0.65
+            yield Finding(spoiled, f'all tags are "{next(iter(tags))}"', do)
+
+    def _odd_words(self) -> Iterator[Finding]:
+        n_tokens = max(self.counts["Tokens"], 1)
+        n_broken = self.counts["words with white space"]
+        if n_broken > 0.05 * n_tokens and n_tokens > 10:
+            seen = f"{n_broken:,} of {n_tokens:,} words have white space within"
+            yield Finding(n_broken / n_tokens, seen, 'Say what separates columns (--separator " ")')
+        n_numeric = self.counts["words without letters"]
+        if n_numeric > 0.6 * n_tokens and n_tokens > 3:
+            seen = f"{n_numeric:,} of {n_tokens:,} words are numbers"
+            yield Finding(n_numeric / n_tokens, seen, "Say which column has words (--word-column)")
+        if self.longest > MAX_SENTENCE_WORDS:
+            seen = f"a sentence of {self.longest:,} words: there are no sentence boundaries"
+            yield Finding(0.2, seen, "Put an empty line after each sentence")
+
+    def _lost_labels(self) -> Iterator[Finding]:
+        n_dropped = self.counts["Annotations dropped"]
+        if n_dropped:
+            n_read = sum(labels.total() for labels in self.labels.values())
+            seen = f"{n_dropped:,} annotations are dropped: of parts of words, without label, or on others"
+            do = "Those that overlap are kept with --spans-key"
+            yield Finding(n_dropped / (n_dropped + n_read), seen, do)
+        n_lost = self.counts["Spans lost"]
+        if n_lost > self.labels["Entities"].total():
+            problem = next(problem for problem in self.problems if problem.is_partial)
+            seen = f"most spans cannot be read, {n_lost:,}, the first: {problem.actual}"
+            yield Finding(0.5, seen, f"Expected: {problem.expected}")
 
 
 def label_likeness(labels: Mapping[str, int], n_words: int) -> float:

@@ -140,16 +140,18 @@ def _offsets(span: Any, text: str) -> list[Offsets]:
     """The offsets of [start, end, label] or of an object, once for each of its labels. RAISES LookupError,
     TypeError, ValueError."""
     if isinstance(span, list | tuple):
-        start, end = [part for part in span if type(part) is int][:2]
-        names = [part for part in span if isinstance(part, str) and part != text[start:end]]
-        span = {"start": start, "end": end, "label": names[0]}
+        first, last = [part for part in span if type(part) is int][:2]
+        names = [part for part in span if isinstance(part, str) and part != text[first:last]]
+        span = {"start": first, "end": last, "label": names[0]}
     fields: dict[str, Any] = {}
     for key, value in {**span, **(span.get("points") or [{}])[0]}.items():
         for name, form in SPAN_FIELDS.items():
             if form.fullmatch(key.replace("_", "").lower()):
                 fields.setdefault(name, value)
     start = fields["start"]
-    end = fields["end"] if "end" in fields else start + fields["length"]
+    end: Any = fields.get("end")
+    if end is None:
+        end = start + fields["length"]
     # True is an int, too
     if not (type(start) is int and type(end) is int):
         raise TypeError(span)
@@ -190,24 +192,22 @@ def sentence_of(
     n_unnamed = 0
     unknown: set[int] = set()  # words in spans that do not begin and end with words
     # longer ones first, so that the outer of nested spans stays
-    for start, end, label, words in sorted(spans or (), key=lambda span: (span.start, -span.end)):
+    for offsets in sorted(spans or (), key=lambda span: (span.start, -span.end)):
+        start, end, label, words = _trimmed(offsets, text)
+        actual = f'{label} "{text[max(offsets.start, 0) : max(offsets.end, 0)]}" '
+        actual += f"({offsets.start}-{offsets.end})"
+        is_elsewhere = text[start:end] != words.strip() and words in text and words != ""
+        span = None
+        if 0 <= start < end <= len(text) and not is_elsewhere:
+            span = doc.char_span(start, end, label, alignment_mode=settings.align)
         if not label:
             n_unnamed += 1
-            continue
-        actual = f'{label} "{text[max(start, 0) : max(end, 0)]}" ({start}-{end})'
-        span = None
-        if 0 <= start < end <= len(text):
-            # white space at the edges is no part of a name
-            start = end - len(text[start:end].lstrip())
-            end = start + len(text[start:end].rstrip())
-            span = doc.char_span(start, end, label, alignment_mode=settings.align)
-        is_elsewhere = text[start:end].strip() != words.strip() and words in text
-        if span is None or start == end or (words and is_elsewhere):
+        elif span is None:
             inside = [token for token in doc if token.idx < end and start < token.idx + len(token)]
             unknown.update(token.i for token in inside)
             example = " ".join(token.text for token in inside)[:60]
             expected = f'the borders of words, such as "{example}" (--align expand moves it)'
-            if words and is_elsewhere:
+            if is_elsewhere:
                 expected = f'"{words}", as the span says'
             yield Problem(path, line, actual, expected, is_partial=True)
         elif kept and span.start < kept[-1].end and not settings.spans_key:
@@ -215,17 +215,29 @@ def sentence_of(
             yield Problem(path, line, actual, expected, is_partial=True)
         else:
             kept.append(LabelledSpan(span.start, span.end, label))
-    for span in kept:
-        unknown.difference_update(range(span.first, span.end))
-    yield Sentence(
+    for known in kept:
+        unknown.difference_update(range(known.first, known.end))
+    sentence = Sentence(
         [token.text for token in doc],
-        entities=None if spans is None and settings.unanswered == "missing" else kept,
+        entities=kept,
         spaces=[token.whitespace_ != "" for token in doc],
         unknown=[LabelledSpan(i, i + 1, "") for i in sorted(unknown)],
         is_text=True,
         starts=_starts(doc, kept),
         n_dropped=n_unnamed,
     )
+    if spans is None and settings.unanswered == "missing":
+        sentence = sentence._replace(entities=None)
+    yield sentence
+
+
+def _trimmed(span: Offsets, text: str) -> Offsets:
+    """A span without white space at its edges, which is no part of a name."""
+    words = text[span.start : span.end]
+    if not 0 <= span.start < span.end <= len(text) or not words.strip():
+        return span
+    start = span.end - len(words.lstrip())
+    return span._replace(start=start, end=start + len(words.strip()))
 
 
 def _starts(doc: Doc, spans: Sequence[LabelledSpan]) -> list[int]:

@@ -7,8 +7,8 @@ best one is taken, unless little comes out, or another one reads other words nea
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from spacy.util import registry
 
-from ...errors import Errors, unknown_name, unreadable
-from ..files import UNREADABLE, Line, encoding_of, has_ending, open_bytes
+from ...errors import Errors, unknown_name
+from ..files import UNREADABLE, Line, has_ending, open_bytes, read_lines
 from ..judging import Outcome
-from ..rows import literal, rows_in
+from ..rows import Entry, rows_of
 from ..sentences import Items, Problem, Sentence
 from ..settings import Format, Settings
 from .columns import CHARACTER_ENDINGS, characters_format, columns_format, counts_up
@@ -34,9 +34,7 @@ from .tokens import tokens_format
 from .trees import trees_format
 from .webanno import FIRST_LINE, webanno_format
 
-N_LINES = 200  # of the head of a file
-N_CHARACTERS = 1_000_000
-MIN_SCORE = 0.4
+N_TRIED = 200  # lines, and sentences of each format
 
 # short names of what pyproject.toml registers
 FORMATS: dict[str, Callable[[], Format]] = {
@@ -54,7 +52,8 @@ FORMATS: dict[str, Callable[[], Format]] = {
     "webanno": webanno_format,
     "spacy-json": spacy_json_format,
 }
-GENERAL = ("tagged", "columns", "tokens", "offsets")  # without marks of their own
+GENERAL = {"tagged", "columns", "tokens", "offsets"}  # without marks of their own
+JSON = re.compile(r"""\s*(\w+\s*=\s*)?[\[({]\s*([\[({"'\]}]|\d|$)""")  # or Python
 TREE = re.compile(r"\s*(<[^<>]*>\s*)*\(\s*(\(|[^\s()]+\s*[\s(])")
 
 
@@ -91,165 +90,102 @@ def recognised(path: Path, settings: Settings) -> str:
         raise ValueError(Errors.HS085.format(path=path, seen="it has Docs already", do=do))
     if path.suffix == ".ann":
         return "brat"
-    with _head_of(path, settings) as (head, names):
-        # an empty file has no sentences in any format; some marks cannot be mistaken
-        if not names or (len(names) == 1 and names != ["columns"]):
-            return names[0] if names else "columns"
-        options = replace(settings, encoding="utf-8")
-        trials = [_trial(name, head, options) for name in names]
+    names = [*_candidates(path, settings)]
+    # some marks cannot be mistaken
+    if len(names) == 1 and names != ["columns"]:
+        return names[0]
+    if not names:
+        return "columns"  # an empty file has no sentences in any format
+    with _head_of(path) as (head, is_cut):
+        if names[-1] != "columns":
+            head, is_cut = path, False  # of JSON and Parquet, rows are tried
+        trials = [_trial(name, head, settings, is_cut) for name in names]
     # of similar ones the first: it is the most special
     top = max(trial.score for trial in trials)
     best = next(t for t in trials if t.score >= (0.95 if t.name in GENERAL else 0.8) * top)
-    enough = 0.95 * best.score
-    others = sorted(trials, key=lambda trial: (trial is best, -trial.score))[:-1]
-    close = [trial for trial in others if trial.score >= enough and trial.words != best.words]
-    is_close = best.name in GENERAL and any(trial.name in GENERAL for trial in close)
-    if best.score >= MIN_SCORE and not is_close:
+    trials.sort(key=lambda trial: (trial is not best, -trial.score))
+    is_close = False
+    for trial in trials[1:]:
+        if {trial.name, best.name} <= GENERAL and trial.score >= 0.95 * best.score:
+            is_close |= trial.words != best.words
+    if best.score >= 0.4 and not is_close:
         return best.name
-    raise _refused(path, [best, *others])
-
-
-def _refused(path: Path, guesses: Sequence[Trial]) -> ValueError:
-    seen = [f"as {trial.name}, {trial.against or 'it could be read, too'}" for trial in guesses[:2]]
-    names = " or ".join(f"--format {trial.name}" for trial in guesses[:2])
-    do = f"{guesses[0].do or 'Name the format'} ({names}; known: {', '.join(FORMATS)})"
-    return ValueError(Errors.HS085.format(path=path, seen="; ".join(seen), do=do))
-
-
-def _trial(name: str, head: Path, settings: Settings) -> Trial:
-    """Read the head of a file in a format."""
-    outcome = Outcome()
-    words: list[str] = []
-    try:
-        items = list(read_corpus(head, name, settings))
-    except ValueError as error:  # of the whole file, with a code
-        seen, _, do = str(error).partition("as it is read: ")[2].partition(". ")
-        return Trial(name, 0.01, seen or str(error), do.rstrip("."), [])
-    # the head may end within a sentence
-    if len(items) > 1 and isinstance(items[-1], Problem) and head.stem == "cut":
-        items.pop()
-    for item in items:
-        outcome.add(item)
-        if isinstance(item, Sentence) and len(words) < 1000:
-            words += item.words
-    findings = sorted(outcome.findings(), key=lambda finding: -finding.spoiled)
-    score = outcome.score
-    if not findings:
-        return Trial(name, score, "" if score else "nothing can be read", "", words)
-    return Trial(name, score, findings[0].seen, findings[0].do, words)
+    seen = [f"as {trial.name}, {trial.against or 'it could be read, too'}" for trial in trials[:2]]
+    options = " or ".join(f"--format {trial.name}" for trial in trials[:2])
+    do = f"{best.do or 'Name the format'} ({options}; known: {', '.join(FORMATS)})"
+    raise ValueError(Errors.HS085.format(path=path, seen="; ".join(seen), do=do))
 
 
 @contextmanager
-def _head_of(path: Path, settings: Settings) -> Iterator[tuple[Path, list[str]]]:
-    """A file with the first lines or rows of a file in UTF-8, and the formats that may be tried on
-    it. It is called "cut" if the file has more."""
+def _head_of(path: Path) -> Iterator[tuple[Path, bool]]:
+    """A file with the first lines of a file, and whether there are more."""
     with TemporaryDirectory() as folder:
-        if path.suffix == ".parquet":
-            head = Path(folder) / "cut.parquet"
-            yield head, _json_formats(_copy_rows(path, head) or [None])
+        head = Path(folder) / path.name.removesuffix(".gz")
+        lines: list[bytes] = []
+        is_cut = True
+        with suppress(*UNREADABLE), open_bytes(path) as file:  # the reader tells
+            lines.extend(islice(iter(partial(file.readline, 1_000_000), b""), 2 * N_TRIED))
+            is_cut = file.read(1) != b""
+        head.write_bytes(b"".join(lines))
+        yield head, is_cut
+
+
+def _trial(name: str, path: Path, settings: Settings, is_cut: bool) -> Trial:
+    """Read the first sentences of a file in a format. is_cut (bool): it may end within one."""
+    outcome = Outcome()
+    words: list[str] = []
+    try:
+        items = [*islice(read_corpus(path, name, settings), N_TRIED)]
+        if is_cut and len(items) > 1 and isinstance(items[-1], Problem):
+            items.pop()
+        for item in items:
+            outcome.add(item)
+            if isinstance(item, Sentence) and len(words) < 1000:
+                words += item.words
+    except ValueError as error:  # of the whole file, with a code
+        seen, _, do = str(error).partition("as it is read: ")[2].partition(". ")
+        return Trial(name, 0.01, seen or str(error), do.rstrip("."), [])
+    score = outcome.score
+    worst = max(outcome.findings(), key=lambda finding: finding.spoiled, default=None)
+    if worst:
+        return Trial(name, score, worst.seen, worst.do, words)
+    return Trial(name, score, "" if score else "nothing can be read", "", words)
+
+
+def _candidates(path: Path, settings: Settings) -> Iterator[str]:
+    """Formats whose marks are in the first lines or rows of a file, the most special first."""
+    if path.suffix == ".parquet":
+        yield from _json_formats([*islice(rows_of(path, settings.encodings), N_TRIED)])
+        return
+    lines = [*islice(read_lines(path, settings.encodings), N_TRIED)]
+    texts = [line.text for line in lines if isinstance(line, Line) and line.text.strip()]
+    if texts and JSON.match(texts[0]):
+        rows = [*islice(rows_of(path, settings.encodings), N_TRIED)]
+        n_read = sum(isinstance(row, Entry) for row in rows)
+        if n_read > 0.5 * len(rows) or (n_read and len(rows) == 2):
+            yield from _json_formats(rows)
             return
-        text, is_whole = _first_text(path, settings)
-        ending = "".join(path.suffixes[-1:]) if path.suffix != ".gz" else Path(path.stem).suffix
-        head = Path(folder) / f"{'whole' if is_whole else 'cut'}{ending}"
-        rows = _json_rows(text, is_whole)
-        if rows:
-            text = "[" + ",\n".join(json.dumps(row) for row in rows) + "]"
-        head.write_text(text, encoding="utf8")
-        if not text.strip():
-            yield head, []
-        else:
-            formats = _json_formats(rows) if rows else _text_formats(path, text, settings)
-            yield head, [*formats]
+    if texts:
+        yield from _text_formats(path, texts, settings)
+    elif any(isinstance(line, Problem) for line in lines):
+        yield "columns"
 
 
-def _first_text(path: Path, settings: Settings) -> tuple[str, bool]:
-    """The first lines of a file, and whether these are all. JSON that is one value is cut by its
-    length, not by lines."""
-    encoding = encoding_of(path, settings.encodings)
-    lines: list[bytes] = []
-    n_lines = 0
-    size = 0
-    limit = N_CHARACTERS
-    is_json = False
-    try:
-        with open_bytes(path) as file:
-            while line := file.readline(limit):
-                lines.append(line)
-                size += len(line)
-                n_lines += bool(line.strip()) + line.strip().count(b"\r")
-                if n_lines == 1:
-                    is_json = _is_begun(line.decode(encoding, "replace"))
-                if size >= limit or (n_lines >= N_LINES and not is_json):
-                    break
-            is_whole = not file.read(1)
-    except UNREADABLE:  # the reader tells
-        is_whole = False
-    text = b"".join(lines).decode(encoding, "replace").removeprefix("\ufeff")
-    return text.replace("\r\n", "\n").replace("\r", "\n"), is_whole
-
-
-def _is_begun(line: str) -> bool:
-    """True if JSON or Python begins with a line and does not end with it."""
-    text = line.strip()
-    begins = re.match(r'(\w+\s*=\s*)?(\{\s*("|\'|$)|[\[(]\s*([\[{("\']|$))', text) is not None
-    return begins and (literal(text) == text or text.startswith("["))
-
-
-def _json_rows(text: str, is_whole: bool) -> list[object]:
-    """The rows of JSON or of Python: those that end in a text; [] = it is neither."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    if not re.match(r'\s*(\w+\s*=\s*)?[\[({]\s*([\[({"\'\]}]|\d|$)', first):
-        return []
-    if is_whole or not _is_begun(first):
-        value = literal(text)
-        if value is not text:
-            return rows_in(value) or [value]
-        # an object or a list a line
-        values = [literal(line) for line in text.splitlines() if line.strip()]
-        good = [value for value in values if not isinstance(value, str)]
-        return good if len(good) > 0.5 * len(values) or len(values) == 2 and good else []
-    # the rows of a list before it is cut
-    start = re.search(r'"(annotations|examples|documents|data|rows)"\s*:\s*\[', text[:100_000])
-    at = start.end() if start and text.lstrip().startswith("{") else text.find("[") + 1
-    rows: list[object] = []
-    decoder = json.JSONDecoder(strict=False)
-    while True:
-        at += len(re.match(r"[\s,]*", text[at:])[0])  # type: ignore[index]
-        try:
-            row, at = decoder.raw_decode(text, at)
-        except (RecursionError, ValueError):
-            return rows
-        rows.append(row)
-
-
-def _json_formats(rows: Sequence[object]) -> list[str]:
+def _json_formats(rows: Sequence[Entry | Problem]) -> Iterator[str]:
     """Formats that rows of JSON may have."""
-    if isinstance(rows[0], dict) and '"sentences"' in json.dumps(rows[0].get("paragraphs")):
-        return ["spacy-json"]
-    return ["rows"] if any(map(is_row, rows)) else ["tokens", "offsets"]
+    values = [row.value for row in rows if isinstance(row, Entry)]
+    first = values[0] if values else None
+    if isinstance(first, dict) and '"sentences"' in json.dumps(first.get("paragraphs")):
+        yield "spacy-json"
+    elif any(map(is_row, values)):
+        yield "rows"
+    else:
+        yield from ("tokens", "offsets")
 
 
-def _copy_rows(path: Path, head: Path) -> list[object]:
-    """Copy the first rows of a Parquet file, with its names of labels. RAISES ValueError [HS172]: it
-    cannot be read."""
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            batch = next(file.iter_batches(N_LINES), None)
-            table = pa.Table.from_batches([batch] if batch else [], file.schema_arrow)
-    except (OSError, ValueError) as error:  # also pyarrow's own errors
-        raise unreadable(path, "a Parquet file") from error
-    parquet.write_table(table, head)
-    return [*table.to_pylist()]
-
-
-def _text_formats(path: Path, text: str, settings: Settings) -> Iterator[str]:
-    """Formats whose marks are in lines of text, the most special first."""
-    texts = [line for line in text.splitlines() if line.strip()]
-    first = texts[0]
-    if first.startswith(FIRST_LINE):
+def _text_formats(path: Path, texts: Sequence[str], settings: Settings) -> Iterator[str]:
+    """Formats whose marks are in lines of text."""
+    if texts[0].startswith(FIRST_LINE):
         yield "webanno"
         return
     layout = layout_of(map(Line, range(len(texts)), texts))
@@ -259,9 +195,9 @@ def _text_formats(path: Path, text: str, settings: Settings) -> Iterator[str]:
             return
     if any(map(TREE.match, texts)):
         yield "trees"
-    if NUMBER.match(first):
+    if NUMBER.match(texts[0]):
         yield "peoples-daily"
-    if is_header(first[:10_000]):
+    if is_header(texts[0][:10_000]):
         yield "table"
     if has_ending(path, CHARACTER_ENDINGS):
         yield "characters"

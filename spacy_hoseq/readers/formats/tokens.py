@@ -73,20 +73,24 @@ def tokens_of(value: Any, names: dict[str, Sequence[str]]) -> Sentence | None:
             items = items.split()
         if isinstance(items, list | tuple):
             row[key.strip().lower()] = list(items)
-    words = row[[key for key in WORD_KEYS if row.get(key)][0]]
+    words = next((row[key] for key in WORD_KEYS if row.get(key)), None)
+    if words is None:
+        raise LookupError(WORD_KEYS)
     columns: list[list[str] | None] = []
     is_nameless = False
     for keys in (TAG_KEYS, CHUNK_KEYS, ENTITY_KEYS):
-        column = None
-        for key in keys:
-            # a text may have other lists beside it
-            if column is None and len(row.get(key, ())) == len(words) and row[key] is not words:
-                column = _named(row[key], names.get(key, ()))
-                is_nameless |= column is None and keys is ENTITY_KEYS
-        columns.append(column)
-    tags, chunk_tags, entity_tags = columns
-    if is_nameless and entity_tags is None:
+        # a text may have other lists beside it
+        lists = {key: row[key] for key in keys if key in row and row[key] is not words}
+        named = [
+            _named(tags, names.get(key, ()))
+            for key, tags in lists.items()
+            if len(tags) == len(words)
+        ]
+        columns.append(next((tags for tags in named if tags is not None), None))
+        is_nameless = keys is ENTITY_KEYS and columns[-1] is None and len(named) > 0
+    if is_nameless:
         return None
+    tags, chunk_tags, entity_tags = columns
     if columns == [None] * 3:
         raise ValueError(value)
     if not all(isinstance(cell, str) and cell for cell in chain(words, *filter(None, columns))):

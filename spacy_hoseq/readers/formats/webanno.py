@@ -16,7 +16,9 @@ one's own. Annotations of parts of tokens (1-1.1), those without a label, and en
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 from ..files import Line, blocks_of, read_lines
 from ..sentences import Items, LabelledSpan, Problem, Sentence, Unreadable, read_each
@@ -30,93 +32,95 @@ def webanno_format() -> Format:
     return Format(read_webanno, (".tsv",), "TSV 3 of WebAnno and INCEpTION")
 
 
+class Layers(NamedTuple):
+    """columns: of the layers of spans, from 0. width (int): of all rows. bare: layers without
+    features. entities: the layer that has them; "" = none."""
+
+    columns: dict[str, int]
+    width: int
+    bare: set[str]
+    entities: str
+
+
 def read_webanno(path: Path, settings: Settings) -> Items:
     """A Sentence for each block of rows, or a Problem for its first row that cannot be read."""
     lines = list(read_lines(path, settings.encodings))
-    layers, width, bare = _layers(lines)
     blocks = blocks_of(lines, lambda text, begins: text.startswith("#"))
-    read = partial(
-        _sentence, layers=layers, width=width, bare=bare, overlap=settings.spans_key != ""
-    )
-    yield from read_each(path, blocks, read)
+    overlap = settings.spans_key != ""
+    yield from read_each(path, blocks, partial(_sentence, layers=_layers(lines), overlap=overlap))
 
 
-def _layers(lines: Iterable[Line | Problem]) -> tuple[dict[str, int], int, set[str]]:
-    """The columns of the layers of spans, from 0, the number of columns, and layers without
-    features."""
+def _layers(lines: Iterable[Line | Problem]) -> Layers:
+    """The layers that the first lines of a file name."""
     # the feature that counts; in other layers the last one
     known = {"POS": "PosValue", "Lemma": "value", "NamedEntity": "value"}
-    layers: dict[str, int] = {}
+    columns: dict[str, int] = {}
     bare: set[str] = set()
     width = 3
     for line in lines:
-        if not isinstance(line, Line):
+        match = isinstance(line, Line) and re.fullmatch(r"#T_(SP|CH|RL)=([^|]*)\|?(.*)", line.text)
+        if not match:
             continue
-        match = re.fullmatch(r"#T_(SP|CH|RL)=([^|]*)\|?(.*)", line.text)
-        if match:
-            name = match[2].rpartition(".")[2]
-            features = match[3].split("|")
-            # a slot, "ROLE_layer:feature_link", and the type of its targets are no labels
-            n_labels = next((i for i, one in enumerate(features) if one[:5] == "ROLE_"), None)
-            feature = known.get(name, (features[:n_labels] or [None])[-1])
-            # chains and relations have columns, but no spans of words
-            if match[1] == "SP" and feature in features:
-                layers.setdefault(name, width + features.index(feature))
-                if not feature:
-                    bare.add(name)
-            width += len(features)
-    return layers, width, bare
+        name = match[2].rpartition(".")[2]
+        features = match[3].split("|")
+        # a slot, "ROLE_layer:feature_link", and the type of its targets are no labels
+        labels = list(takewhile(lambda feature: feature[:5] != "ROLE_", features))
+        feature = known.get(name, (labels or [None])[-1])
+        # chains and relations have columns, but no spans of words
+        if match[1] == "SP" and feature in features:
+            columns.setdefault(name, width + features.index(feature))
+            if not feature:
+                bare.add(name)
+        width += len(features)
+    others = [name for name in columns if name not in ("POS", "Lemma", "MorphologicalFeatures")]
+    entities = "NamedEntity" if "NamedEntity" in others else (others or [""])[0]
+    return Layers(columns, width, bare, entities)
 
 
-def _sentence(
-    lines: Sequence[Line], layers: dict[str, int], width: int, bare: set[str], overlap: bool
-) -> list[Sentence]:
-    """The sentence of a block. bare: layers without features. overlap: entities may. RAISES
-    Unreadable."""
-    words: list[str] = []
+def _sentence(lines: Sequence[Line], layers: Layers, overlap: bool) -> list[Sentence]:
+    """The sentence of a block. overlap: entities may. RAISES Unreadable."""
     rows: list[list[str]] = []
     spaces: list[bool] = []
     before = 0
     n_dropped = 0
-    others = [name for name in layers if name not in ("POS", "Lemma", "MorphologicalFeatures")]
-    name = next((name for name in others if name == "NamedEntity"), (others or [""])[0])
+    column = layers.columns.get(layers.entities)
     for number, text in lines:
         fields = text.rstrip("\t").split("\t")
+        # a part of a token
         if re.fullmatch(r"\d+-\d+\.\d+", fields[0]):
-            n_dropped += len(fields) == width and name in layers and fields[layers[name]] != "_"
+            if column is not None and len(fields) == layers.width:
+                n_dropped += fields[column] != "_"
             continue
         bounds = re.fullmatch(r"\d+-\d+\t(\d+)-(\d+)", "\t".join(fields[:2]))
-        if len(fields) != width or not bounds or not fields[2]:
-            expected = f"{width} columns, a word, an id such as 1-1 and offsets such as 0-3"
+        if len(fields) != layers.width or not bounds or not fields[2]:
+            expected = f"{layers.width} columns, a word, an id such as 1-1 and offsets such as 0-3"
             raise Unreadable(number, f'"{text}"', expected)
-        words.append(_unescaped(fields[2]))
         rows.append(fields)
         # before this word
         spaces.append(int(bounds[1]) > before)
         before = int(bounds[2])
-    entities: list[LabelledSpan] | None = None
-    if name:
-        cells = [fields[layers[name]] for fields in rows]
-        entities, n_unnamed = _entities(cells, name if name in bare else "")
-        n_dropped += n_unnamed
-        # `doc.ents` cannot overlap
-        kept: list[LabelledSpan] = []
-        for span in entities:
-            if overlap or not kept or kept[-1].end <= span.first:
-                kept.append(span)
-        n_dropped += len(entities) - len(kept)
-        entities = kept
-    return [
-        Sentence(
-            words,
-            tags=_values(rows, layers.get("POS")),
-            entities=entities,
-            lemmas=_values(rows, layers.get("Lemma")),
-            spaces=[*spaces[1:], True],
-            n_dropped=n_dropped,
-            unread=tuple(f"layer {other}: spans" for other in others if other != name),
-        )
-    ]
+    sentence = Sentence(
+        [_unescaped(fields[2]) for fields in rows],
+        tags=_values(rows, layers.columns.get("POS")),
+        lemmas=_values(rows, layers.columns.get("Lemma")),
+        spaces=[*spaces[1:], True],
+        n_dropped=n_dropped,
+    )
+    if column is None:
+        return [sentence]
+    label = layers.entities if layers.entities in layers.bare else ""
+    entities, n_unnamed = _entities([fields[column] for fields in rows], label)
+    # `doc.ents` cannot overlap
+    kept: list[LabelledSpan] = []
+    for span in entities:
+        if overlap or not kept or kept[-1].end <= span.first:
+            kept.append(span)
+    unread: list[str] = []
+    for name in layers.columns:
+        if name not in ("POS", "Lemma", "MorphologicalFeatures", layers.entities):
+            unread.append(f"layer {name}: spans")
+    n_dropped += n_unnamed + len(entities) - len(kept)
+    return [sentence._replace(entities=kept, n_dropped=n_dropped, unread=tuple(unread))]
 
 
 def _values(rows: list[list[str]], column: int | None) -> list[str] | None:
@@ -148,14 +152,14 @@ def _entities(cells: list[str], layer: str) -> tuple[list[LabelledSpan], int]:
         for text in re.split(r"(?<!\\)\|", cell):
             value, number = _value(text)
             key = number or f"of {i}"
+            name = layer or _unescaped(value)
             if value == "_":
                 continue
             if value == "*" and not layer:
                 unnamed.add(key)
                 continue
-            name = layer or _unescaped(value)
-            spans.setdefault((name, key), LabelledSpan(i, i + 1, name))
-            spans[name, key] = spans[name, key]._replace(end=i + 1)
+            first = spans.get((name, key), LabelledSpan(i, i, name)).first
+            spans[name, key] = LabelledSpan(first, i + 1, name)
     return sorted(spans.values(), key=lambda span: (span.first, -span.end)), len(unnamed)
 
 

@@ -1,10 +1,12 @@
 """The format of a file by its first lines; what is no corpus is refused."""
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 
+from spacy_hoseq.readers import files
 from spacy_hoseq.readers.formats import recognised as formats
 from spacy_hoseq.readers.formats.recognised import read_corpus, recognised
 from spacy_hoseq.readers.sentences import Sentence
@@ -189,13 +191,40 @@ def test_odd_first_lines_do_not_change_the_format(tmp_path, name, end, mark):
             assert read[0].words == [word, other, "Ann", "ran"]
 
 
-def test_only_the_head_of_a_file_is_read(tmp_path):
-    """Of lines, and of one list of JSON, the first megabyte at most."""
-    rows = [{"text": "Ann ran " * 40, "label": [[0, 3, "PER"]]}] * 10_000
-    path = file_of(tmp_path, json.dumps(rows, indent=1), "a.json")
-    text, is_whole = formats._first_text(path, Settings())
-    assert not is_whole and len(text) <= 1_000_400 < path.stat().st_size / 3
-    assert recognised(path, Settings()) == "offsets"
+class Endless(io.RawIOBase):
+    """A file that repeats a line; of two megabytes, more must not be read."""
+
+    def __init__(self, line):
+        self.line, self.n_read = line, 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        self.n_read += len(buffer)
+        assert self.n_read < 2_000_000
+        buffer[:] = (self.line * (len(buffer) // len(self.line) + 1))[: len(buffer)]
+        return len(buffer)
+
+
+@pytest.mark.parametrize(
+    "line", [b"Ann NNP B-PER\n", b"Ann NNP B-PER\n\n", b"12:00 INFO {start}\n"]
+)
+def test_only_the_head_of_a_file_is_read(tmp_path, monkeypatch, line):
+    """Be it one sentence or many."""
+    path = file_of(tmp_path, "x")
+    real = files.open_bytes
+
+    def opened(file):
+        return io.BufferedReader(Endless(line)) if file == path else real(file)
+
+    for module in (files, formats):
+        monkeypatch.setattr(module, "open_bytes", opened)
+    if b"INFO" in line:
+        with pytest.raises(ValueError, match="HS085"):
+            recognised(path, Settings())
+    else:
+        assert recognised(path, Settings()) == "columns"
 
 
 @pytest.mark.parametrize("text, columns, seen", [
