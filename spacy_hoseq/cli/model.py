@@ -30,7 +30,7 @@ from ..pipelines.compaction.pipeline import (
 )
 from ..pipelines.names import package_name
 from ..readers.account import Account
-from ..readers.annotated import dev_examples, read_docs, spacy_files
+from ..readers.annotated import dev_examples
 from ..readers.corpora import corpus as read_corpus
 from ..readers.corpora import endings_of, has_docs
 from ..reporting.inspection import has_names, inspection_page, inspection_text
@@ -47,6 +47,7 @@ from .shared import (
     Model,
     Page,
     check_free,
+    docs_in,
     finish,
     pipeline_of,
     progress,
@@ -100,7 +101,7 @@ def report_cli(
         other = (name_of(against), pipeline_of(against))
     known = None
     if train is not None:
-        known = list(read_docs(spacy_files(train), nlp.vocab))
+        known = docs_in(train, nlp.vocab, Account())
     evaluation = report(
         nlp,
         examples,
