@@ -8,7 +8,6 @@ import typer
 from spacy.language import Language
 from spacy.training import Example
 from tqdm import tqdm
-from wasabi import msg
 
 from ..adaptation import adapt
 from ..adaptation.card import card_of, meta_of, notes_of, score_rows
@@ -16,7 +15,7 @@ from ..errors import unreadable
 from ..pipelines.compaction.pipeline import check_output, save_compact
 from ..pipelines.names import check_name
 from ..readers.annotated import annotated_with, read_docs, spacy_files, without_crossing
-from .app import done, hoseq_cli
+from .app import done, hoseq_cli, msg
 from .apply import names_in
 from .shared import Code, Folder, Force, Model, pipeline_of, write
 

@@ -9,7 +9,7 @@ import srsly
 from spacy.tokens import Doc, DocBin
 from typer.main import get_command
 
-from spacy_hoseq.cli import hoseq_cli, shared, text
+from spacy_hoseq.cli import adapt, hoseq_cli, shared, text
 from spacy_hoseq.cli import model as commands_of_models
 from spacy_hoseq.pipelines.loading import folder_of, source_of
 
@@ -18,6 +18,7 @@ from ..repository import hoseq as run
 
 COMMANDS = get_command(hoseq_cli).commands
 USES = {  # command -> its arguments; MODEL stands for any kind of pipeline
+    "adapt": ["MODEL", "dev.spacy", "-o", "out"],
     "apply": ["MODEL", "texts.txt", "-o", "out", "-f", "jsonl"],
     "calibrate": ["MODEL", "dev.spacy", "-o", "out"],
     "clusters": ["texts.txt", "--model", "MODEL", "-o", "out", "-n", "2", "--min-count", "1"],
@@ -30,6 +31,7 @@ USES = {  # command -> its arguments; MODEL stands for any kind of pipeline
     "serve": ["MODEL", "--port", "0"],
     "tag": ["MODEL", "texts.txt", "-o", "out"],
 }
+LONG = {"serve": text, "adapt": adapt}
 KINDS = ("folder", "package", "af")
 
 pytestmark = [
@@ -80,8 +82,8 @@ def test_every_command_with_a_model_is_here():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", USES)
 def test_model(name, kind, place, site, monkeypatch):
-    if name == "serve" or (kind == "af" and name in ("calibrate", "compact")):
-        module = text if name == "serve" else commands_of_models
+    if name in LONG or (kind == "af" and name in ("calibrate", "compact")):
+        module = LONG.get(name, commands_of_models)
         monkeypatch.setattr(module, "pipeline_of", load_and_stop)
     model = {"folder": str(site / "xx_tiny" / "xx_tiny-1.0"), "package": "xx_tiny"}.get(kind, kind)
     code, output = run(name, *(model if word == "MODEL" else word for word in USES[name]))
