@@ -1,5 +1,5 @@
-"""The pictures of pages: `hoseq explain` with the reasons of one name open (README, light and dark), `hoseq report`, and
-`hoseq find-errors`, on the corpus of the repository.
+"""The pictures of pages: `hoseq explain` with the reasons of one name open (README, light and dark), `hoseq report`,
+and `hoseq find-errors`, on the corpus of the repository.
 
 python docs/pictures.py            needs selenium and a Chrome
 """
@@ -24,6 +24,7 @@ OPEN_REASONS = "document.querySelectorAll('details').forEach((reasons) => { reas
 SCORES = "document.querySelector('h2').scrollIntoView()"
 ASSETS = Path(__file__).parents[1] / "assets" / "en"
 
+
 def main(folder: Path = Path(__file__).parent / "images") -> None:
     nlp = spacy_hoseq.load("en")
     with tempfile.TemporaryDirectory() as temporary:
@@ -42,10 +43,12 @@ def main(folder: Path = Path(__file__).parent / "images") -> None:
         hoseq("find-errors", "crf", work / "train.spacy", "-o", work / "errors", *settings)
         picture(work / "errors" / "findings.html", folder / "find-errors.png", height=680)
 
+
 def hoseq(*arguments: str | Path) -> None:
     """Run a command."""
     command = [sys.executable, "-m", "spacy", "hoseq", *map(str, arguments)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
 
 def picture(
     page: Path,
@@ -70,6 +73,7 @@ def picture(
         browser.save_screenshot(str(output))
     finally:
         browser.quit()
+
 
 if __name__ == "__main__":
     typer.run(main)
