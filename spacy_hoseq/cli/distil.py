@@ -135,6 +135,9 @@ def distil_cli(
     changes = renaming(rename)
     work = output.with_name(f"{output.name}-training")
     account = Account()
+    # what is wrong with people's labels shows before hours of annotation
+    by_people = docs_in(gold, Vocab(), account) if gold else []
+    test = docs_in(gold_test, Vocab(), account) if gold_test else []
     annotator = Teacher(teacher, probable=threshold > 0, soft=soft, code=code)
     started = time.perf_counter()
     teaching = annotator.loaded.nlp
@@ -146,12 +149,10 @@ def distil_cli(
     kinds = known_kinds(docs, wanted)
     if soft:
         check_probabilities(docs, teacher)
-    by_people = docs_in(gold, Vocab(), account) if gold else []
     silver = write_corpus(work / "corpus", docs, kinds, by_people, gold_weight)
     steps = train_all(work, configs_for(silver, lang, soft=soft))
     nlp = joined(work, steps, teaching, lang)
     result: Result = {"lang": lang, "texts": ", ".join(texts), "curve": []}
-    test = docs_in(gold_test, Vocab(), account) if gold_test else []
     result |= measured(nlp, work, teaching, test, changes)
     if curve:
         result["curve"] = learning_curve(work, steps[-1], silver)

@@ -221,6 +221,10 @@ WRONG = {
     "a kind of annotation": (["teacher", "texts.jsonl", "--components", "heads"], "HS161"),
     "types": (["teacher", "texts.jsonl", "--rename", "PERSON"], "HS027.*PERSON=PER"),
     "a teacher of nothing": (["silent", "texts.jsonl", "--components", "names"], "HS159.*of names"),
+    "no labels of people": (
+        ["teacher", "texts.jsonl", "--gold", "texts.jsonl"],
+        "HS172.*texts.jsonl",
+    ),
     "no probabilities": (["teacher", "texts.jsonl", "--soft"], "HS159.*no --soft"),
     "output": (["teacher", "texts.jsonl", "-o", "teacher"], "HS113"),
 }
