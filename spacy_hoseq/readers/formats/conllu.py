@@ -181,9 +181,9 @@ def _sentence(lines: Sequence[Line], cut: bool, layout: Layout) -> list[Sentence
         ranges = [token for token in ranges if not _is_spelled(syntactic, token)]
     tokens = list(_tokens(syntactic, ranges))
     merged = [token.word for token in tokens]
-    if cut:
-        words, places = merged, [*range(len(merged))]
-    else:
+    words = merged
+    places = [*range(len(merged))]
+    if not cut:
         words, places = _with_white_space(merged)
     if not words:
         return [Sentence([], n_traces=n_empty)]
@@ -235,11 +235,11 @@ def _words(lines: Sequence[Line], layout: Layout) -> tuple[list[_Word], list[_To
                 ranges.append(_Token(first - 1, last, word))
         else:
             word, n_odd = _word(fields)
-            # others have other tags
-            if not layout.name.startswith("CoNLL-U"):
-                word, n_odd = word._replace(pos=""), 0
+            if layout.name.startswith("CoNLL-U"):
+                n_dropped += n_odd
+            else:
+                word = word._replace(pos="")  # they have other tags
             words.append(word)
-            n_dropped += n_odd
     if ranges and ranges[-1].end > len(words):
         first, end, word = ranges[-1]
         actual = f'"{word.form}" of the words {first + 1}-{end}'

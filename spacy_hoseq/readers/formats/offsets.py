@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span, Token
 
 from ..files import read_lines
 from ..rows import Entry, literal, read_values
@@ -193,28 +193,20 @@ def sentence_of(
     unknown: set[int] = set()  # words in spans that do not begin and end with words
     # longer ones first, so that the outer of nested spans stays
     for offsets in sorted(spans or (), key=lambda span: (span.start, -span.end)):
-        start, end, label, words = _trimmed(offsets, text)
-        actual = f'{label} "{text[max(offsets.start, 0) : max(offsets.end, 0)]}" '
-        actual += f"({offsets.start}-{offsets.end})"
-        is_elsewhere = text[start:end] != words.strip() and words in text and words != ""
-        span = None
-        if 0 <= start < end <= len(text) and not is_elsewhere:
-            span = doc.char_span(start, end, label, alignment_mode=settings.align)
-        if not label:
+        if not offsets.label:
             n_unnamed += 1
-        elif span is None:
-            inside = [token for token in doc if token.idx < end and start < token.idx + len(token)]
-            unknown.update(token.i for token in inside)
-            example = " ".join(token.text for token in inside)[:60]
-            expected = f'the borders of words, such as "{example}" (--align expand moves it)'
-            if is_elsewhere:
-                expected = f'"{words}", as the span says'
-            yield Problem(path, line, actual, expected, is_partial=True)
-        elif kept and span.start < kept[-1].end and not settings.spans_key:
+            continue
+        offsets_of_words = _trimmed(offsets, text)
+        span, expected = _aligned(doc, offsets_of_words, settings.align)
+        if span and kept and span.start < kept[-1].end and not settings.spans_key:
             expected = "no overlap (--spans-key SPANS keeps both)"
-            yield Problem(path, line, actual, expected, is_partial=True)
-        else:
-            kept.append(LabelledSpan(span.start, span.end, label))
+        if span and not expected:
+            kept.append(LabelledSpan(span.start, span.end, offsets.label))
+            continue
+        unknown.update(token.i for token in _tokens(doc, offsets_of_words))
+        start, end, label, _ = offsets
+        actual = f'{label} "{text[max(start, 0) : max(end, 0)]}" ({start}-{end})'
+        yield Problem(path, line, actual, expected, is_partial=True)
     for known in kept:
         unknown.difference_update(range(known.first, known.end))
     sentence = Sentence(
@@ -229,6 +221,25 @@ def sentence_of(
     if spans is None and settings.unanswered == "missing":
         sentence = sentence._replace(entities=None)
     yield sentence
+
+
+def _aligned(doc: Doc, span: Offsets, align: str) -> tuple[Span | None, str]:
+    """The words of a span and "", or None and what was expected."""
+    text = doc.text
+    start, end, label, words = span
+    if words in text and text[start:end] != words.strip() and words:
+        return None, f'"{words}", as the span says'
+    if 0 <= start < end <= len(text):
+        found = doc.char_span(start, end, label, alignment_mode=align)
+        if found is not None:
+            return found, ""
+    example = " ".join(token.text for token in _tokens(doc, span))[:60]
+    return None, f'the borders of words, such as "{example}" (--align expand moves it)'
+
+
+def _tokens(doc: Doc, span: Offsets) -> list[Token]:
+    """The tokens of which a span has characters."""
+    return [token for token in doc if token.idx < span.end and span.start < token.idx + len(token)]
 
 
 def _trimmed(span: Offsets, text: str) -> Offsets:

@@ -98,8 +98,8 @@ def recognised(path: Path, settings: Settings) -> str:
         return "columns"  # an empty file has no sentences in any format
     with _head_of(path) as (head, is_cut):
         if names[-1] != "columns":
-            head, is_cut = path, False  # of JSON and Parquet, rows are tried
-        trials = [_trial(name, head, settings, is_cut) for name in names]
+            head = path  # of JSON and Parquet, rows are tried
+        trials = [_trial(name, head, settings, is_cut and head != path) for name in names]
     # of similar ones the first: it is the most special
     top = max(trial.score for trial in trials)
     best = next(t for t in trials if t.score >= (0.95 if t.name in GENERAL else 0.8) * top)

@@ -7,6 +7,7 @@ than before, an empty one counting as the same; without such a column, behind an
 import csv
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -41,9 +42,9 @@ def header_of(line: str) -> dict[str, int]:
     """Columns of a header, from 0, by what they hold. {} = no header: it must name words and
     something else."""
     places: dict[str, int] = {}
-    for number, name in enumerate(next(csv.reader([line], delimiter=_delimiter_of(line)), [])):
+    for number, name in enumerate(_names(line)):
         for kind, form in HEADER_NAMES.items():
-            if form.fullmatch(name.strip()):
+            if form.fullmatch(name):
                 places.setdefault(kind, number)
                 break
     # beside a column of words "token" is its number
@@ -58,18 +59,22 @@ def header_of(line: str) -> dict[str, int]:
     return places if "word" in places and len(places) > 1 else {}
 
 
-def _is_of_texts(header: str) -> bool:
-    """True if columns are called as fields of JSON with a text and its labels are."""
-    names = {
-        name.strip().lower()
-        for name in next(csv.reader([header], delimiter=_delimiter_of(header)), [])
-    }
-    return len(names & {*TEXT_KEYS, *WORD_KEYS}) > 0 and len(names & {*SPAN_KEYS, *ENTITY_KEYS}) > 0
-
-
 def is_header(line: str) -> bool:
     """True if the line names the columns of a table that can be read."""
     return header_of(line) != {} or _is_of_texts(line)
+
+
+def _is_of_texts(header: str) -> bool:
+    """True if columns are called as fields of JSON with a text and its labels are."""
+    names = {*map(str.lower, _names(header))}
+    has_text = not names.isdisjoint((*TEXT_KEYS, *WORD_KEYS))
+    return has_text and not names.isdisjoint((*SPAN_KEYS, *ENTITY_KEYS))
+
+
+def _names(header: str) -> list[str]:
+    """The names of columns, without spaces around them."""
+    cells = next(csv.reader([header], delimiter=_delimiter_of(header)), [])
+    return [*map(str.strip, cells)]
 
 
 def _delimiter_of(header: str) -> str:
@@ -92,34 +97,39 @@ def read_table(path: Path, settings: Settings) -> Items:
     rows = _rows(path, encoding, settings.separator or _delimiter_of(header))
     next(rows, None)  # the header
     row = next(rows, None)
-    if isinstance(row, Entry) and not any(settings.columns):
-        # a list of words is no word
-        cell = literal("".join(row.value[: columns.word or 1][-1:]))
-        sizes = [len(other.split()) for other in row.value]
-        is_of_words = isinstance(cell, list)
-        if isinstance(cell, str) and len(cell.split()) > 1:
-            is_of_words = sizes.count(len(cell.split())) > 1  # as many labels
-        if is_of_words or (not columns.word and _is_of_texts(header)):
-            yield from _read_texts(path, encoding, settings, header)
-            return
-    if not columns.word:
-        yield Problem(path, 1, f'"{header.strip()}"', "a header with the columns word, tag, ner")
-        return
-    ids = [places[kind] for kind in ("sentence", "text") if kind in places]
     rows = chain(filter(None, [row]), rows)
-    read = partial(sentence_of, columns=columns, untagged=True)
-    yield from read_each(path, _groups(rows, ids), read)
+    has_texts = isinstance(row, Entry) and _has_texts(row.value, columns.word, header)
+    if has_texts and not any(settings.columns):
+        yield from _read_texts(rows, _names(header), path, settings)
+    elif not columns.word:
+        yield Problem(path, 1, f'"{header.strip()}"', "a header with the columns word, tag, ner")
+    else:
+        ids = [places[kind] for kind in ("sentence", "text") if kind in places]
+        read = partial(sentence_of, columns=columns, untagged=True)
+        yield from read_each(path, _groups(rows, ids), read)
 
 
-def _read_texts(path: Path, encoding: str, settings: Settings, header: str) -> Items:
-    """The texts of a table with a text a row."""
-    delimiter = settings.separator or _delimiter_of(header)
-    names: list[str] = []
-    for row in _rows(path, encoding, delimiter):
+def _has_texts(cells: list[str], word: int | None, header: str) -> bool:
+    """True if a row has a text, or a list of words, and no word alone. word: the column of words."""
+    if not word:
+        return _is_of_texts(header)
+    if len(cells) < word:
+        return False
+    words = literal(cells[word - 1])
+    if isinstance(words, list):
+        return True
+    # a string with as many labels
+    sizes = [len(cell.split()) for cell in cells]
+    return sizes[word - 1] > 1 and sizes.count(sizes[word - 1]) > 1
+
+
+def _read_texts(
+    rows: Iterable[Entry | Problem], names: list[str], path: Path, settings: Settings
+) -> Items:
+    """The texts of rows with a text each."""
+    for row in rows:
         if isinstance(row, Problem):
             yield row
-        elif not names:
-            names = [name.strip() for name in row.value]
         elif any(row.value):
             try:
                 value = dict(zip(names, row.value, strict=True))
@@ -133,14 +143,13 @@ def _read_texts(path: Path, encoding: str, settings: Settings, header: str) -> I
 
 def _sentences_of_text(value: dict[str, str], settings: Settings, path: Path, number: int) -> Items:
     """A text with tags, or else with spans. RAISES as `tokens_of` and `text_and_spans`."""
-    try:
+    sentence = None
+    with suppress(AttributeError, LookupError, TypeError, ValueError):
         sentence = tokens_of(value, dict.fromkeys(ENTITY_KEYS, settings.labels or ()))
-    except (AttributeError, LookupError, TypeError, ValueError):
-        sentence = None
-    if sentence is not None:
-        yield sentence
-    else:
+    if sentence is None:
         yield from sentence_of_text(*text_and_spans(value), settings, path, number)
+    else:
+        yield sentence
 
 
 def _rows(path: Path, encoding: str, delimiter: str) -> Iterator[Entry | Problem]:

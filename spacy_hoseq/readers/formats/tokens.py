@@ -76,25 +76,22 @@ def tokens_of(value: Any, names: dict[str, Sequence[str]]) -> Sentence | None:
     words = next((row[key] for key in WORD_KEYS if row.get(key)), None)
     if words is None:
         raise LookupError(WORD_KEYS)
+    # a text may have other lists beside it
+    lists = {
+        key: tags for key, tags in row.items() if len(tags) == len(words) and tags is not words
+    }
     columns: list[list[str] | None] = []
-    is_nameless = False
     for keys in (TAG_KEYS, CHUNK_KEYS, ENTITY_KEYS):
-        # a text may have other lists beside it
-        lists = {key: row[key] for key in keys if key in row and row[key] is not words}
-        named = [
-            _named(tags, names.get(key, ()))
-            for key, tags in lists.items()
-            if len(tags) == len(words)
-        ]
-        columns.append(next((tags for tags in named if tags is not None), None))
-        is_nameless = keys is ENTITY_KEYS and columns[-1] is None and len(named) > 0
-    if is_nameless:
+        named = [_named(lists[key], names.get(key, ())) for key in keys if key in lists]
+        columns.append(next(filter(None, named), None))
+    # of entities, the last ones
+    if named and columns[-1] is None:
         return None
-    tags, chunk_tags, entity_tags = columns
     if columns == [None] * 3:
         raise ValueError(value)
     if not all(isinstance(cell, str) and cell for cell in chain(words, *filter(None, columns))):
         raise TypeError(value)
+    tags, chunk_tags, entity_tags = columns
     if entity_tags:
         is_bare = all(map(BARE_TAG.fullmatch, entity_tags))
         entity_tags = standard_tags(entity_tags, "bare" if is_bare else "", "ENTITY")

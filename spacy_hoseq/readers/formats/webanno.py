@@ -34,12 +34,13 @@ def webanno_format() -> Format:
 
 class Layers(NamedTuple):
     """columns: of the layers of spans, from 0. width (int): of all rows. bare: layers without
-    features. entities: the layer that has them; "" = none."""
+    features. entities: the layer that has them; "" = none. others: layers of spans that are not read."""
 
     columns: dict[str, int]
     width: int
     bare: set[str]
     entities: str
+    others: list[str]
 
 
 def read_webanno(path: Path, settings: Settings) -> Items:
@@ -73,8 +74,10 @@ def _layers(lines: Iterable[Line | Problem]) -> Layers:
                 bare.add(name)
         width += len(features)
     others = [name for name in columns if name not in ("POS", "Lemma", "MorphologicalFeatures")]
-    entities = "NamedEntity" if "NamedEntity" in others else (others or [""])[0]
-    return Layers(columns, width, bare, entities)
+    entities = (others or [""])[0]
+    if "NamedEntity" in others:
+        entities = "NamedEntity"
+    return Layers(columns, width, bare, entities, [name for name in others if name != entities])
 
 
 def _sentence(lines: Sequence[Line], layers: Layers, overlap: bool) -> list[Sentence]:
@@ -82,14 +85,13 @@ def _sentence(lines: Sequence[Line], layers: Layers, overlap: bool) -> list[Sent
     rows: list[list[str]] = []
     spaces: list[bool] = []
     before = 0
+    column = layers.columns.get(layers.entities, 0)
     n_dropped = 0
-    column = layers.columns.get(layers.entities)
     for number, text in lines:
         fields = text.rstrip("\t").split("\t")
         # a part of a token
         if re.fullmatch(r"\d+-\d+\.\d+", fields[0]):
-            if column is not None and len(fields) == layers.width:
-                n_dropped += fields[column] != "_"
+            n_dropped += column > 0 and len(fields) == layers.width and fields[column] != "_"
             continue
         bounds = re.fullmatch(r"\d+-\d+\t(\d+)-(\d+)", "\t".join(fields[:2]))
         if len(fields) != layers.width or not bounds or not fields[2]:
@@ -105,8 +107,9 @@ def _sentence(lines: Sequence[Line], layers: Layers, overlap: bool) -> list[Sent
         lemmas=_values(rows, layers.columns.get("Lemma")),
         spaces=[*spaces[1:], True],
         n_dropped=n_dropped,
+        unread=[f"layer {name}: spans" for name in layers.others],
     )
-    if column is None:
+    if not column:
         return [sentence]
     label = layers.entities if layers.entities in layers.bare else ""
     entities, n_unnamed = _entities([fields[column] for fields in rows], label)
@@ -115,12 +118,8 @@ def _sentence(lines: Sequence[Line], layers: Layers, overlap: bool) -> list[Sent
     for span in entities:
         if overlap or not kept or kept[-1].end <= span.first:
             kept.append(span)
-    unread: list[str] = []
-    for name in layers.columns:
-        if name not in ("POS", "Lemma", "MorphologicalFeatures", layers.entities):
-            unread.append(f"layer {name}: spans")
     n_dropped += n_unnamed + len(entities) - len(kept)
-    return [sentence._replace(entities=kept, n_dropped=n_dropped, unread=tuple(unread))]
+    return [sentence._replace(entities=kept, n_dropped=n_dropped)]
 
 
 def _values(rows: list[list[str]], column: int | None) -> list[str] | None:

@@ -155,6 +155,8 @@ def test_spans_that_overlap(tmp_path):
     value = json.dumps({"text": TEXT, "label": [[0, 7, "A"], [4, 7, "B"]]})
     problem, sentence = read(tmp_path, value)
     assert "--spans-key" in problem.expected and shown(sentence) == [("Ann Lee", "A")]
+    across = json.dumps({"text": TEXT, "label": [[0, 7, "A"], [4, 13, "B"]]})
+    assert read(tmp_path, across)[1].unknown == [(2, 3, "")], "a word of the other is no outside"
     (sentence,) = read(tmp_path, value, Settings(spans_key="sc"))
     assert shown(sentence) == [("Ann Lee", "A"), ("Lee", "B")]
 
