@@ -16,7 +16,6 @@ from .files import find_files, found_at
 from .sentences import Problem
 
 T = TypeVar("T")
-READ = "read"
 UNREADABLE = "not readable"
 
 
@@ -68,7 +67,7 @@ class Account:
                 self._items[file] += 1
             yield item
         if not problems:
-            self.outcomes[file] = READ
+            self.outcomes[file] = "read"
         elif self._items[file]:
             self.outcomes[file] = "read in part"
         else:
@@ -125,10 +124,10 @@ class Account:
         with the names of some."""
         rows = [("Files", f"{len(self.outcomes):,}", "")]
         counts = Counter(self.outcomes.values())
-        if [*counts] != [READ]:
+        if [*counts] != ["read"]:
             for outcome, n in counts.most_common():
                 names = [file.name for file, one in self.outcomes.items() if one == outcome]
-                shown = "" if outcome == READ else ", ".join(names[:3])
+                shown = "" if outcome == "read" else ", ".join(names[:3])
                 rows.append((f"  {outcome}", f"{n:,}", shown))
         return rows
 

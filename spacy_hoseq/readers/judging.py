@@ -13,8 +13,6 @@ from spacy.parts_of_speech import IDS as POS
 
 from .sentences import Problem, Sentence
 
-MAX_SENTENCE_WORDS = 1000  # a longer one is none
-
 
 class Finding(NamedTuple):
     """Something that looks wrong. spoiled (float): share of the outcome, 0 to 1. seen: what it is.
@@ -161,7 +159,7 @@ class Outcome:
         if n_numeric > 0.6 * n_tokens and n_tokens > 3:
             seen = f"{n_numeric:,} of {n_tokens:,} words are numbers"
             yield Finding(n_numeric / n_tokens, seen, "Say which column has words (--word-column)")
-        if self.longest > MAX_SENTENCE_WORDS:
+        if self.longest > 1000:
             seen = f"a sentence of {self.longest:,} words: there are no sentence boundaries"
             yield Finding(0.2, seen, "Put an empty line after each sentence")
 

@@ -27,15 +27,9 @@ from ..sentences import Items, LabelledSpan, Problem, Sentence, Unreadable, read
 from ..settings import Columns, Format, Settings
 
 CHARACTER_ENDINGS = (".bmes", ".bioes")
-MAYBE_COMMENT = ("#", "-DOCSTART-")  # beginnings of lines that may be no words
 ENTITY_TAG = re.compile(r"O|[BIMELSU]-.+")
-# of others: B_PER, b-per, o, PER-B
-OTHER_SPELLING = re.compile(
-    r"o|(?P<letter>[BIMELSUbimelsu])[-_](?P<type>.+)|(?P<first>.{2,})[-_](?P<last>[BIMELSU])"
-)
 BARE_TAG = re.compile(r"[BIMELSUO]")  # of spans of one type
 BRACKETS = re.compile(r"(\((?P<name>[A-Z_]+))?\*?(?P<end>\)?)")  # of spans in CoNLL-2012
-CONLL_CHUNKS = "NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP NC VC PC".split()  # also of German
 
 
 class Row(NamedTuple):
@@ -98,10 +92,11 @@ def columns_in_words(path: Path, settings: Settings) -> str:
 def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
     """The rows of each sentence. Comments are left out: "# key = value", "#" with fewer columns
     than the first word of the file, and CoNLL-2003's mark of a document."""
+    maybe_comment = ("#", "-DOCSTART-")  # beginnings of lines that may be no words
     first = ""
     # the first line that can only be words tells how many columns there are
     for line in read_lines(path, settings.encodings):
-        if isinstance(line, Line) and line.text.strip() and not line.text.startswith(MAYBE_COMMENT):
+        if isinstance(line, Line) and line.text.strip() and not line.text.startswith(maybe_comment):
             first = line.text
             break
     width = len(_fields(first, settings.separator))
@@ -109,7 +104,7 @@ def read_blocks(path: Path, settings: Settings) -> Iterator[Block]:
     def is_comment(text: str, begins: bool) -> bool:
         if re.match(r"#(begin|end) document\b", text):  # CoNLL-2012
             return True
-        if not begins or not text.startswith(MAYBE_COMMENT):
+        if not begins or not text.startswith(maybe_comment):
             return False
         # "#" may be a word, or the first letter of a hashtag
         if len(_fields(text, settings.separator)) < width:
@@ -209,18 +204,20 @@ def _kind(column: Sequence[Sequence[str]], n_words: int) -> str:
     def share(form: str) -> float:
         return sum(n for text, n in cells.items() if re.fullmatch(form, text)) / n_cells
 
+    chunk_types = "NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP NC VC PC".split()
     # tags first: also words could be "O", but not all of them
-    if share(f"{ENTITY_TAG.pattern}|{OTHER_SPELLING.pattern}") > 0.9:
+    n_entity_tags = sum(n for text, n in cells.items() if is_entity_tag(respelled(text)))
+    if n_entity_tags > 0.9 * n_cells:
         types = {respelled(text)[2:] for text in cells} - {""}
         if not types:
             return "O"
-        return "chunks" if types.issubset(CONLL_CHUNKS) else "entities"
+        return "chunks" if types.issubset(chunk_types) else "entities"
     if cells["O"] and cells["B"] + cells["S"] + cells["I"] and share(BARE_TAG.pattern) > 0.9:
         return "bare"
     # brackets of CoNLL-2012: names, but also constituents and arguments of predicates
     if cells["*"] and share(rf".*\*.*|{BRACKETS.pattern}") > 0.9:
         names = {found["name"] for found in map(BRACKETS.fullmatch, cells) if found} - {None}
-        is_other = re.compile("|".join((*CONLL_CHUNKS, "V", "S", "TOP", "ARG.*"))).fullmatch
+        is_other = re.compile("|".join((*chunk_types, "V", "S", "TOP", "ARG.*"))).fullmatch
         return "nothing" if not names or any(map(is_other, names)) else "brackets"
     if share(r"_|-|-X-|\*|") > 0.5 or share(r".*\*.*") > 0.9:
         return "nothing"
@@ -346,12 +343,13 @@ def respelled(tag: str) -> str:
     stay."""
     if is_entity_tag(tag):
         return tag
-    found = OTHER_SPELLING.fullmatch(tag)
-    if found is None:
-        return tag
-    if found["letter"]:
-        return f"{found['letter'].upper()}-{found['type']}"
-    return f"{found['last']}-{found['first']}" if found["last"] else "O"
+    before = re.fullmatch(r"([BIMELSUbimelsu])[-_](.+)", tag)
+    if before:
+        return f"{before[1].upper()}-{before[2]}"
+    behind = re.fullmatch(r"(.{2,})[-_]([BIMELSU])", tag)
+    if behind:
+        return f"{behind[2]}-{behind[1]}"
+    return "O" if tag == "o" else tag
 
 
 def labelled(

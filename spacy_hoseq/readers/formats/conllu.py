@@ -45,8 +45,6 @@ from .columns import (
     standard_tags,
 )
 
-NAME_KEYS = ("ner", "name", "tag", "entity", "ne")  # of entities in column 10
-
 # columns, from 0, of: id, form, lemma, part of speech (or other tags), tag, features, head, relation,
 # others, entity; -1 = there is none
 LAYOUTS = {
@@ -415,17 +413,18 @@ def _with_spans(sentence: Sentence, words: Sequence[_Word], places: list[int]) -
     """The sentence with the entities and chunks in column 10: of the first key of each. Keys with other
     labels are unread."""
     unread: list[str] = []
+    name_keys = ("ner", "name", "tag", "entity", "ne")
     for key in dict.fromkeys(chain.from_iterable(word.misc for word in words)):
         tags = _tags([word.misc.get(key, "O") for word in words])
         is_readable = all(map(is_entity_tag, tags))
         if is_readable and key.lower() == "chunk":
             if sentence.chunks is None:
                 sentence = sentence._replace(chunks=_spans(tags, places))
-        elif is_readable and key.lower() in NAME_KEYS:
+        elif is_readable and key.lower() in name_keys:
             if sentence.entities is None:
                 sentence = sentence._replace(entities=_spans(tags, places))
         # other tools have other values
-        elif (is_readable or key.lower() in NAME_KEYS) and set(tags) != {"O"}:
+        elif (is_readable or key.lower() in name_keys) and set(tags) != {"O"}:
             unread.append(f"{key}= in column 10 has labels")
     return sentence._replace(unread=tuple(unread))
 

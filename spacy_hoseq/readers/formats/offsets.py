@@ -7,7 +7,7 @@
     ["Ann sleeps.", {"entities": [[0, 3, "PER"]]}]                                   spaCy
 
 One object a line, or all in one list; or a table with a column of texts and one of spans. Keys may have
-other names (`SPAN_FIELDS`); `end` may be that of the last character if the span has its text. brat: a text in
+other names (`_offsets`); `end` may be that of the last character if the span has its text. brat: a text in
 NAME.txt, `T1<tab>PER 0 3<tab>Ann` in NAME.ann. Words are those of spaCy's tokenizer of the language.
 White space at the edges of a span is no part of it. A span that does not begin and end with words is a
 Problem, and the entities of its words are not known, unless `align` moves it. What nobody has answered
@@ -32,14 +32,6 @@ from ..settings import Format, Settings
 
 TEXT_KEYS = ("text", "data", "document", "content", "sentence")
 SPAN_KEYS = ("spans", "entities", "labels", "label", "annotations", "annotation", "ner", "tokens")
-# names of the fields of a span, without "_"
-SPAN_FIELDS = {
-    "start": re.compile("(start|begin|beginning|from)(offset|char|index|idx|position|pos)?|offset"),
-    "end": re.compile("(end|stop|to)(offset|char|index|idx|position|pos)?"),
-    "length": re.compile("length"),
-    "label": re.compile("labels?|type|tag|class|category|entity(label|type|group)?"),
-    "text": re.compile("text|value|word|mention"),
-}
 
 
 class Offsets(NamedTuple):
@@ -143,10 +135,18 @@ def _offsets(span: Any, text: str) -> list[Offsets]:
         first, last = [part for part in span if type(part) is int][:2]
         names = [part for part in span if isinstance(part, str) and part != text[first:last]]
         span = {"start": first, "end": last, "label": names[0]}
+    # names of the fields of a span, without "_"
+    forms = {
+        "start": "(start|begin|beginning|from)(offset|char|index|idx|position|pos)?|offset",
+        "end": "(end|stop|to)(offset|char|index|idx|position|pos)?",
+        "length": "length",
+        "label": "labels?|type|tag|class|category|entity(label|type|group)?",
+        "text": "text|value|word|mention",
+    }
     fields: dict[str, Any] = {}
     for key, value in {**span, **(span.get("points") or [{}])[0]}.items():
-        for name, form in SPAN_FIELDS.items():
-            if form.fullmatch(key.replace("_", "").lower()):
+        for name, form in forms.items():
+            if re.fullmatch(form, key.replace("_", "").lower()):
                 fields.setdefault(name, value)
     start = fields["start"]
     end: Any = fields.get("end")

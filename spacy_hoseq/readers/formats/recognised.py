@@ -52,9 +52,7 @@ FORMATS: dict[str, Callable[[], Format]] = {
     "webanno": webanno_format,
     "spacy-json": spacy_json_format,
 }
-GENERAL = {"tagged", "columns", "tokens", "offsets"}  # without marks of their own
 JSON = re.compile(r"""\s*(\w+\s*=\s*)?[\[({]\s*([\[({"'\]}]|\d|$)""")  # or Python
-TREE = re.compile(r"\s*(<[^<>]*>\s*)*\(\s*(\(|[^\s()]+\s*[\s(])")
 
 
 class Trial(NamedTuple):
@@ -100,13 +98,14 @@ def recognised(path: Path, settings: Settings) -> str:
         if names[-1] != "columns":
             head = path  # of JSON and Parquet, rows are tried
         trials = [_trial(name, head, settings, is_cut and head != path) for name in names]
+    general = {"tagged", "columns", "tokens", "offsets"}  # without marks of their own
     # of similar ones the first: it is the most special
     top = max(trial.score for trial in trials)
-    best = next(t for t in trials if t.score >= (0.95 if t.name in GENERAL else 0.8) * top)
+    best = next(t for t in trials if t.score >= (0.95 if t.name in general else 0.8) * top)
     trials.sort(key=lambda trial: (trial is not best, -trial.score))
     is_close = False
     for trial in trials[1:]:
-        if {trial.name, best.name} <= GENERAL and trial.score >= 0.95 * best.score:
+        if {trial.name, best.name} <= general and trial.score >= 0.95 * best.score:
             is_close |= trial.words != best.words
     if best.score >= 0.4 and not is_close:
         return best.name
@@ -193,7 +192,8 @@ def _text_formats(path: Path, texts: Sequence[str], settings: Settings) -> Itera
         yield "conllu"
         if layout.name.startswith("CoNLL-U"):
             return
-    if any(map(TREE.match, texts)):
+    tree = r"\s*(<[^<>]*>\s*)*\(\s*(\(|[^\s()]+\s*[\s(])"
+    if any(re.match(tree, text) for text in texts):
         yield "trees"
     if NUMBER.match(texts[0]):
         yield "peoples-daily"

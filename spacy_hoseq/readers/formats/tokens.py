@@ -21,8 +21,6 @@ from ..settings import Format, Settings
 from .columns import BARE_TAG, is_entity_tag, labelled, standard_tags
 
 WORD_KEYS = ("tokens", "words", "word", "token", "text", "sentence", "tokenized_text")
-TAG_KEYS = ("pos_tags", "pos", "upos", "xpos")
-CHUNK_KEYS = ("chunk_tags", "chunks")
 ENTITY_KEYS = (
     "ner_tags",
     "ner",
@@ -81,7 +79,11 @@ def tokens_of(value: Any, names: dict[str, Sequence[str]]) -> Sentence | None:
         key: tags for key, tags in row.items() if len(tags) == len(words) and tags is not words
     }
     columns: list[list[str] | None] = []
-    for keys in (TAG_KEYS, CHUNK_KEYS, ENTITY_KEYS):
+    for keys in (
+        ("pos_tags", "pos", "upos", "xpos"),
+        ("chunk_tags", "chunks"),
+        ENTITY_KEYS,
+    ):
         named = [_named(lists[key], names.get(key, ())) for key in keys if key in lists]
         columns.append(next(filter(None, named), None))
     # of entities, the last ones

@@ -22,7 +22,6 @@ from ..sentences import Items, Problem, Sentence, Unreadable
 from ..settings import Format, Settings
 from .chunk_rules import TRACE, Tree, chunks_of_tree
 
-BRACKET_TAGS = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "(", "-RCB-": ")", "-LSB-": "(", "-RSB-": ")"}
 ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
 
 
@@ -83,8 +82,12 @@ def _sentence(tree: Tree, unescape: bool) -> Sentence:
         if unescape:
             word = ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*")
         words.append(word)
-        tag = BRACKET_TAGS.get(leaf.label, leaf.label)
-        if not tag.startswith("-"):
+        tag = leaf.label
+        if re.fullmatch("-L[RCS]B-", tag):
+            tag = "("
+        elif re.fullmatch("-R[RCS]B-", tag):
+            tag = ")"
+        elif not tag.startswith("-"):
             tag = tag.partition("-")[0]  # without functions
         tags.append(tag)
     return Sentence(words, tags, n_traces=n_traces)
