@@ -61,7 +61,7 @@ def check_attributes(attributes: list[str]) -> None:
 def without_crossing(docs: Iterable[Doc]) -> Iterator[Doc]:
     """Docs without the spans that cross the end of a sentence. The tokens of such entities are
     missing annotation. WARNS [HW002] at the end, if there were any."""
-    left_out: list[str] = []
+    left_out = []
     for doc in docs:
         # a span crosses the end of a sentence if its first and last words have other numbers
         sentence = np.cumsum(sentence_starts(doc), dtype=np.intp)  # (N,)
@@ -83,8 +83,8 @@ def without_crossing(docs: Iterable[Doc]) -> Iterator[Doc]:
 def _parted(spans: Iterable[Span], sentence: Ints) -> tuple[list[Span], list[Span]]:
     """The spans that cross the end of a sentence, and the others. sentence (N,): number of the
     sentence of each token."""
-    crossing: list[Span] = []
-    others: list[Span] = []
+    crossing = []
+    others = []
     for span in spans:
         if sentence[span.start] != sentence[span.end - 1]:
             crossing.append(span)

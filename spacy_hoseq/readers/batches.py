@@ -47,7 +47,7 @@ def batch_by_share(
 
 def windows(examples: Iterable[Example], max_words: int) -> Iterator[list[Example]]:
     """Examples in order, in windows of about max_words words at most, and half of that at least."""
-    window: list[Example] = []
+    window = []
     n_words = 0
     for example in examples:
         window.append(example)

@@ -85,7 +85,7 @@ def endings_of(format: str | Format) -> Sequence[str]:
     """Endings of the files in a folder that are read: of a format, or of all."""
     if isinstance(format, Format):
         return format.endings
-    endings: dict[str, None] = {}  # in order
+    endings = {}  # in order
     for make in FORMATS.values():
         endings.update(dict.fromkeys(make().endings))
     return [*endings]

@@ -103,7 +103,7 @@ def _column(sentences: Sequence[Sentence], name: str) -> list[str] | None:
 
 def _spaces(sentences: Sequence[Sentence], lang: str) -> list[bool] | None:
     """True where a space follows a word; None if it is not known."""
-    spaces: list[bool] = []
+    spaces = []
     for sentence in sentences:
         if sentence.spaces is not None:
             spaces += sentence.spaces
@@ -116,7 +116,7 @@ def _spaces(sentences: Sequence[Sentence], lang: str) -> list[bool] | None:
 
 def _spans(doc: Doc, sentences: Sequence[Sentence], name: str) -> list[Span] | None:
     """The spans of all sentences; None if no sentence has this kind."""
-    spans: list[Span] = []
+    spans = []
     start = 0
     is_annotated = False
     for sentence in sentences:

@@ -68,7 +68,7 @@ def found_at(path: str | Path | None, suffixes: Sequence[str]) -> list[Found]:
         return [Found(path)]
     if not path.is_dir():
         raise nothing_at(path, "it is a pipe or a device" if path.exists() else NEITHER, suffixes)
-    found: list[Found] = []
+    found = []
 
     def unreadable(error: OSError) -> None:
         found.append(Found(Path(error.filename), problem=str(error)))
@@ -115,7 +115,7 @@ def has_ending(path: Path, suffixes: Iterable[str]) -> bool:
 
 def natural_order(path: Path) -> list[list[str | int]]:
     """A key that sorts numbers in names by value: wsj_9 before wsj_10."""
-    key: list[list[str | int]] = []
+    key = []
     for part in path.parts:
         pieces: list[str | int] = [*re.split(r"(\d+)", part)]
         pieces[1::2] = map(int, pieces[1::2])  # texts and numbers take turns

@@ -101,7 +101,7 @@ def in_part(files: list[Path], split: str, part: str) -> list[Path]:
     number_of, name, parts = SPLITS[split]
     ranges = ranges_of(parts[part])
     # files of folders that have no number belong to no part
-    chosen: list[Path] = []
+    chosen = []
     n_numbered = 0
     for file in files:
         number = number_of(file)
@@ -125,7 +125,7 @@ def in_part(files: list[Path], split: str, part: str) -> list[Path]:
 
 def ranges_of(text: str) -> list[tuple[int, int]]:
     """First and last number of each range."""
-    ranges: list[tuple[int, int]] = []
+    ranges = []
     for piece in text.split(", "):
         first, _, last = piece.partition("-")
         ranges.append((int(first), int(last or first)))

@@ -126,7 +126,7 @@ def _daughters(node: Tree, name: str) -> tuple[list[Tree], int | None]:
 def _without_adverbial_phrases(daughters: list[Tree], head: int) -> tuple[list[Tree], int]:
     """Daughters of a verb phrase after adverbial phrases before its head have dissolved, and the
     new place of the head."""
-    before: list[Tree] = []
+    before = []
     for daughter in daughters[:head]:
         if daughter.word is None and _is_adverb(daughter, "VP"):
             before += _children(daughter)

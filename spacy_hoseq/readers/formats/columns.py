@@ -81,7 +81,7 @@ def columns_in_words(path: Path, settings: Settings) -> str:
     width = max(map(len, chain.from_iterable(first[:1])), default=0)
     if -1 in names:
         width -= 1
-    described: list[str] = []
+    described = []
     for number in sorted({*range(1, width + 1), *names} - {0, -1}):
         described.append(f"column {number}: {names.get(number, 'not read')}")
     if -1 in names:
@@ -136,7 +136,7 @@ def _fields(text: str, separator: str) -> list[str]:
 
 def _first_blocks(path: Path, settings: Settings) -> list[list[list[str]]]:
     """The fields of the first sentences, by which columns are found."""
-    blocks: list[list[list[str]]] = []
+    blocks = []
     for block in islice(read_blocks(path, settings), 5000):
         blocks.append([row.fields for row in block if isinstance(row, Row)])
     return blocks
@@ -181,11 +181,11 @@ def _kinds(blocks: Sequence[list[list[str]]], word: int | None) -> dict[int, str
     for narrow, count in widths.items():
         if 10 * count > widths.total():
             width = min(width, narrow)
-    kinds: dict[int, str] = {}
+    kinds = {}
     n_words = 0  # different ones
     # the words first: labels are fewer
     for number in sorted(range(1, width + 1), key=lambda number: number != word):
-        column: list[list[str]] = []
+        column = []
         for block in blocks:
             column.append([row[number - 1] for row in block if len(row) >= width])
         kinds[number] = _kind(column, n_words)
@@ -262,7 +262,7 @@ def sentence_of(
     width = max(len(rows[0].fields), *numbers)
     if width == 1 and -1 in numbers:  # the last column is not the only one
         width = 2
-    values: list[list[str] | None] = []
+    values = []
     for number in columns:
         values.append(_column(rows, number, width) if number else None)
     words, tags, chunk_tags, entity_tags = values
@@ -296,7 +296,7 @@ def _unread(
     rows: Sequence[Row], columns: Columns, width: int, kinds: Mapping[int, str]
 ) -> tuple[str, ...]:
     """Columns that have labels of these rows and are not read, if another has those of entities."""
-    unread: list[str] = []
+    unread = []
     if columns.entity in (None, 0, -1):
         return ()
     for number, kind in kinds.items():
@@ -311,7 +311,7 @@ def standard_tags(cells: Sequence[str], kind: str, name: str) -> list[str]:
     """Tags with letter and type. kind: of their column. name: the type of bare tags."""
     if kind in ("brackets", "nothing"):
         return _tags_of_brackets(cells)
-    tags: list[str] = []
+    tags = []
     for text in cells:
         if kind == "types" and text != "O" and not is_entity_tag(text):
             text = f"I-{text}"
@@ -323,7 +323,7 @@ def standard_tags(cells: Sequence[str], kind: str, name: str) -> list[str]:
 
 def _tags_of_brackets(cells: Sequence[str]) -> list[str]:
     """Tags of `(PERSON*`, `*)`; other cells as they are."""
-    tags: list[str] = []
+    tags = []
     name = ""  # of the brackets that are open
     for text in cells:
         brackets = BRACKETS.fullmatch(text)

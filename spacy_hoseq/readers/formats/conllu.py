@@ -99,7 +99,7 @@ def _layout_name(path: Path, settings: Settings) -> str:
 def layout_of(lines: Iterable[Line | Problem]) -> Layout | None:
     """The columns of a file with an id and a head in each row, by its first lines; None if it is
     none."""
-    rows: list[list[str]] = []
+    rows = []
     for line in lines:
         if isinstance(line, Problem):
             continue
@@ -189,7 +189,7 @@ def _sentence(lines: Sequence[Line], cut: bool, layout: Layout) -> list[Sentence
     spaces = None
     if layout.columns[8] >= 0:
         spaces = [misc.get("SpaceAfter") != "No" for misc in miscs]
-    multiword: list[tuple[str, list[list[str]]]] = []
+    multiword = []
     for first, end, word in ranges:
         multiword.append((word.form, [list(part[:5]) for part in syntactic[first:end]]))
     sentence = Sentence(
@@ -299,7 +299,7 @@ def _word(fields: list[str]) -> tuple[_Word, int]:
 def _misc(text: str, entity: str) -> dict[str, str]:
     """What column 10 says by its key; tags of entities without one, and those of a column of their
     own, by "NER"."""
-    misc: dict[str, str] = {}
+    misc = {}
     for part in text.split("|"):
         key, equals, value = part.partition("=")
         if equals:
@@ -355,8 +355,8 @@ def _merged(words: Sequence[_Word], token: _Token) -> _Token:
 def _with_white_space(words: Sequence[_Word]) -> tuple[list[_Word], list[int]]:
     """The words, with a word for white space that is more than one space; and the place of each
     word among them."""
-    together: list[_Word] = []
-    places: list[int] = []
+    together = []
+    places = []
     for word in words:
         before = _white_space(word, "SpacesBefore")
         if before:
@@ -384,10 +384,10 @@ def _white_space(word: _Word, key: str) -> str:
 def _heads(tokens: Sequence[_Token], places: list[int], n_words: int) -> list[int] | None:
     """The place of each word's head, counting white space; None if heads are missing or are no
     tree."""
-    token_of: list[int] = []  # of each syntactic word
+    token_of = []  # of each syntactic word
     for n, token in enumerate(tokens):
         token_of += [n] * (token.end - token.first)
-    heads: list[int] = []
+    heads = []
     # heads point to syntactic words: to the tokens that these are in
     for n, (_, _, word) in enumerate(tokens):
         if word.head is None or word.head > len(token_of) or not word.relation:
@@ -412,7 +412,7 @@ def _is_tree(heads: list[int]) -> bool:
 def _with_spans(sentence: Sentence, words: Sequence[_Word], places: list[int]) -> Sentence:
     """The sentence with the entities and chunks in column 10: of the first key of each. Keys with other
     labels are unread."""
-    unread: list[str] = []
+    unread = []
     name_keys = ("ner", "name", "tag", "entity", "ne")
     for key in dict.fromkeys(chain.from_iterable(word.misc for word in words)):
         tags = _tags([word.misc.get(key, "O") for word in words])
@@ -440,7 +440,7 @@ def _tags(cells: list[str]) -> list[str]:
 
 def _spans(tags: list[str], places: list[int]) -> list[LabelledSpan]:
     """The spans of tags, counting white space."""
-    spans: list[LabelledSpan] = []
+    spans = []
     for first, end, name in spans_of(tags)[0]:
         spans.append(LabelledSpan(places[first], places[end - 1] + 1, name))
     return spans

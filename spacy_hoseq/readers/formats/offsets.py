@@ -102,7 +102,7 @@ def _task(row: dict[str, Any], answers: list[dict[str, Any]]) -> tuple[str, list
     results = [answer["result"] for answer in answers if not answer.get("was_cancelled")]
     if not results:
         return text, None
-    spans: list[Offsets] = []
+    spans = []
     for result in results[0]:
         # others are relations, choices and comments
         if str(result.get("type", "labels")).endswith("labels") and "start" in result["value"]:
@@ -277,7 +277,7 @@ def read_brat(path: Path, settings: Settings) -> Items:
         expected = f"the text in {beside.name}, in {' or '.join(settings.encodings)}"
         yield Problem(path, 1, "no such file, or another encoding", expected)
         return
-    spans: list[Offsets] = []
+    spans = []
     for line in read_lines(path, settings.encodings):
         if isinstance(line, Problem):
             yield line

@@ -56,10 +56,10 @@ def _parsed(number: int, pieces: Sequence[str]) -> tuple[list[str], list[str], l
     """The words, their tags, and tagged groups; each word is a group, too. number: of the line.
     RAISES Unreadable."""
     expected = "word/tag, with [ before the first word of a group and ]tag behind the last"
-    words: list[str] = []
-    tags: list[str] = []
-    groups: list[LabelledSpan] = []  # as they close: an inner one before the outer one
-    open_at: list[int] = []
+    words = []
+    tags = []
+    groups = []  # as they close: an inner one before the outer one
+    open_at = []
     for i, piece in enumerate(pieces):
         match = re.fullmatch(r"(\[*)(.+)/([A-Za-z]+)((\][A-Za-z]+)*)", piece)
         if match is None:
@@ -103,7 +103,7 @@ def _cut(words: list[str], tags: list[str], entities: list[LabelledSpan]) -> Ite
         goes_on = not is_last and (words[i] in ends or words[i] in closing)
         within = any(first < i < end for first, end, _ in entities)
         if is_last or (ended and not goes_on and not within):
-            inside: list[LabelledSpan] = []
+            inside = []
             for first, end, name in entities:
                 if begin <= first < i:
                     inside.append(LabelledSpan(first - begin, end - begin, name))

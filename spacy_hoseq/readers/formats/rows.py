@@ -86,7 +86,7 @@ def _pieces(text: str, tokens: list[dict[str, Any]]) -> list[Piece]:
     first = tokens[0]["start"] if tokens else len(text)
     if text[:first].strip():
         raise ValueError(text)
-    pieces: list[Piece] = []
+    pieces = []
     if first:
         pieces.append({"text": text[:first], "space": False, "at": 0})
     following = [*(token["start"] for token in tokens[1:]), len(text)]
@@ -117,13 +117,13 @@ def _spans(
     group = next((group for group in groups if group in known), None)
     if group is None:
         return None
-    begins: dict[int, int] = {}
-    ends: dict[int, int] = {}
+    begins = {}
+    ends = {}
     for i, piece in enumerate(pieces):
         if "start" in piece:
             begins[piece["start"]] = i
             ends[piece["end"]] = i + 1
-    found: list[LabelledSpan] = []
+    found = []
     for span in spans:
         if span.get("group", "ents") == group and span["start"] in begins:
             first = begins[span["start"]]

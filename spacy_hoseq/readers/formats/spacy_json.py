@@ -17,7 +17,7 @@ def spacy_json_format() -> Format:
 
 def read_spacy_json(path: Path, settings: Settings) -> Items:
     """The sentences of a file, or one Problem."""
-    texts: list[str] = []
+    texts = []
     for line in read_lines(path, settings.encodings):
         if isinstance(line, Problem):
             yield line
@@ -33,7 +33,7 @@ def read_spacy_json(path: Path, settings: Settings) -> Items:
 
 
 def _sentence(sent: Span) -> Sentence:
-    entities: list[LabelledSpan] = []
+    entities = []
     for entity in sent.ents:
         first = entity.start - sent.start
         entities.append(LabelledSpan(first, first + len(entity), entity.label_))

@@ -54,7 +54,7 @@ def check_separator(separator: str) -> None:
 
 def found_separator(texts: Sequence[str]) -> str:
     """The separator before the tag of nearly all words; "" = none."""
-    words: list[str] = []
+    words = []
     for text in texts:
         if not MARKUP.fullmatch(text) and not RULE.fullmatch(text):
             words += [word for word in text.split() if word not in ("[", "]")]

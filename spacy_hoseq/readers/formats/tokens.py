@@ -64,7 +64,7 @@ def read_tokens(path: Path, settings: Settings) -> Items:
 def tokens_of(value: Any, names: dict[str, Sequence[str]]) -> Sentence | None:
     """The sentence of a row; None: its tags are numbers, and `names` has none for them. RAISES
     AttributeError, LookupError, TypeError, ValueError: it has another form."""
-    row: dict[str, list[Any]] = {}
+    row = {}
     for key, cell in value.items():
         items = literal(cell)
         if isinstance(items, str):
@@ -78,7 +78,7 @@ def tokens_of(value: Any, names: dict[str, Sequence[str]]) -> Sentence | None:
     lists = {
         key: tags for key, tags in row.items() if len(tags) == len(words) and tags is not words
     }
-    columns: list[list[str] | None] = []
+    columns = []
     for keys in (
         ("pos_tags", "pos", "upos", "xpos"),
         ("chunk_tags", "chunks"),
@@ -123,7 +123,7 @@ def _names(path: Path) -> dict[str, Sequence[str]]:
         features = srsly.json_loads(metadata[b"huggingface"])["info"]["features"]
     except (KeyError, OSError, TypeError, ValueError):
         return {}
-    names: dict[str, Sequence[str]] = {}
+    names = {}
     for key, feature in features.items():
         if isinstance(feature, dict):
             feature = feature.get("feature", feature)

@@ -71,8 +71,8 @@ def read_trees(path: Path, settings: Settings) -> Items:
 def _sentence(tree: Tree, unescape: bool) -> Sentence:
     """Words and tags. unescape: words as in print, brackets by their names, and the escaped slash
     and asterisk."""
-    words: list[str] = []
-    tags: list[str] = []
+    words = []
+    tags = []
     n_traces = 0
     for leaf in leaves(tree):
         if leaf.label == TRACE:

@@ -56,7 +56,7 @@ def _layers(lines: Iterable[Line | Problem]) -> Layers:
     # the feature that counts; in other layers the last one
     known = {"POS": "PosValue", "Lemma": "value", "NamedEntity": "value"}
     columns: dict[str, int] = {}
-    bare: set[str] = set()
+    bare = set()
     width = 3
     for line in lines:
         match = isinstance(line, Line) and re.fullmatch(r"#T_(SP|CH|RL)=([^|]*)\|?(.*)", line.text)
@@ -82,8 +82,8 @@ def _layers(lines: Iterable[Line | Problem]) -> Layers:
 
 def _sentence(lines: Sequence[Line], layers: Layers, overlap: bool) -> list[Sentence]:
     """The sentence of a block. overlap: entities may. RAISES Unreadable."""
-    rows: list[list[str]] = []
-    spaces: list[bool] = []
+    rows = []
+    spaces = []
     before = 0
     column = layers.columns.get(layers.entities, 0)
     n_dropped = 0
@@ -126,7 +126,7 @@ def _values(rows: list[list[str]], column: int | None) -> list[str] | None:
     """The values in a column, "" for none; None if there is no such column."""
     if column is None:
         return None
-    values: list[str] = []
+    values = []
     for fields in rows:
         value, _ = _value(fields[column])
         values.append(_unescaped(value) if value != "_" else "")
@@ -146,7 +146,7 @@ def _entities(cells: list[str], layer: str) -> tuple[list[LabelledSpan], int]:
     rows is one entity, `PER` is one by itself; "|" separates several. layer: the label if spans have
     no features, `*`."""
     spans: dict[tuple[str, str], LabelledSpan] = {}
-    unnamed: set[str] = set()
+    unnamed = set()
     for i, cell in enumerate(cells):
         for text in re.split(r"(?<!\\)\|", cell):
             value, number = _value(text)
