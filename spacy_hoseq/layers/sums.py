@@ -42,15 +42,18 @@ def add_cells(cells: Cells, rows: AnyInts) -> AnyFloats:
     scores = np.zeros((n_tokens, n_labels), cells.values.dtype)
     flat = scores.reshape(-1)
     starts = np.arange(n_tokens) * n_labels
-    sizes = np.diff(cells.first)
-    for template_rows in rows:
-        place = cells.place.take(template_rows)
+    # of each template at each token (K, n)
+    places = cells.place.take(rows)
+    firsts = cells.first.take(rows)
+    sizes = np.diff(cells.first).take(rows)
+    for place, first, size in zip(places, firsts, sizes, strict=True):
         tokens = np.flatnonzero(place >= 0)
-        scores[tokens] += cells.full.take(place.take(tokens), axis=0)
-        # a token has one row, which has a cell for a label: no place comes twice
-        n_cells = sizes.take(template_rows)
-        at = ranges(cells.first.take(template_rows), n_cells)
-        flat[starts.repeat(n_cells) + cells.columns.take(at)] += cells.values.take(at)
+        if len(tokens):
+            scores[tokens] += cells.full.take(place.take(tokens), axis=0)
+        if size.any():
+            # a token has one row, which has a cell for a label: no place comes twice
+            at = ranges(first, size)
+            flat[starts.repeat(size) + cells.columns.take(at)] += cells.values.take(at)
     return scores
 
 
