@@ -318,7 +318,9 @@ class Errors(metaclass=WithCodes):
         "The treebank {name} cannot be fetched from {url}: {problem}. Where there is a network, run `git clone "
         "--depth 1 {repository}`, and give its folder in place of the name."
     )
-    HS193 = 'The component "{name}" cannot go on from its weights: {reason}.'
+    HS193 = (
+        'The component "{name}" cannot be adapted: {reason}. Adapt others, by name (`components`).'
+    )
     HS200 = (
         'This Doc has no noun phrases: it has no parse, and no span group "{key}" (its groups: {there}). Annotate it '
         "with a `hoseq_chunker` or a parser first."

@@ -76,10 +76,11 @@ def adapt(
     [HS027]: `hold`, or two labels of a component would become one.
     """
     names = labels or {}
-    docs = [renamed(eg.reference.copy(), names) for eg in examples]
-    test = [renamed(eg.reference.copy(), names) for eg in dev]
-    old_docs = [renamed(eg.reference.copy(), names) for eg in old]
+    docs = gold_docs(examples, names)
+    test = gold_docs(dev, names)
+    old_docs = gold_docs(old, names)
     folds = 0
+    # too few to keep some apart: what is learnt from each of them shows
     if not test and len(docs) < 200:
         folds = 5
         test = docs
@@ -88,41 +89,18 @@ def adapt(
         docs = parts["train"]
         test = parts["dev"]
     adapter = Adapter(nlp, docs, components, names, hold, seed)
-    before = adapter.predictions(test)
-    old_before = adapter.predictions(old_docs)
+    # the first training replaces the components
+    before = [adapter.predictions(test), adapter.predictions(old_docs)]
+    after = []
     if folds:
-        after = adapter.judged(docs, folds, progress)
-        adapter.train(docs, progress)
-    else:
-        adapter.train(docs, progress)
-        after = adapter.predictions(test)
+        after.append(adapter.judged(docs, folds, progress))
+    adapter.train(docs, progress)
+    if not folds:
+        after.append(adapter.predictions(test))
         adapter.calibrate(test)
-    old_after = adapter.predictions(old_docs)
-    adapted = []
-    for pipe in adapter.originals:
-        now: Any = nlp.get_pipe(pipe.name)
-        adapted.append(
-            AdaptedComponent(
-                pipe.name,
-                sorted({*now.labels} - {*adapter.labels_of(pipe)}),
-                adapter.missing[pipe.name],
-                adapter.temperatures.get(pipe.name),
-                _comparison(pipe, test, before, after),
-                _comparison(pipe, old_docs, old_before, old_after),
-            )
-        )
+    after.append(adapter.predictions(old_docs))
+    adapted = [adapter.became(pipe, [test, old_docs], before, after) for pipe in adapter.originals]
     return Adaptation(adapted, {"train": len(docs), "test": len(test)}, folds)
-
-
-def _comparison(
-    pipe: Any, gold: Sequence[Doc], before: Sequence[Doc], after: Sequence[Doc]
-) -> Comparison | None:
-    """None: there are no gold labels."""
-    labels = labels_in(pipe, gold)
-    if not labels:
-        return None
-    place = pipe.target.place
-    return compared(judged(gold, before, place, labels), judged(gold, after, place, labels))
 
 
 class Adapter:
@@ -153,6 +131,7 @@ class Adapter:
             check_growth(pipe)
             now = self.labels_of(pipe)
             self.missing[pipe.name] = []
+            # a word has no tag only where nothing is annotated; outside of spans it may be either
             if pipe.target.labels_spans:
                 self.missing[pipe.name] = sorted({*now} - {*labels_in(pipe, docs)})
             if len({*now}) < len(now):
@@ -163,9 +142,31 @@ class Adapter:
         """Labels that a component had, by their names now."""
         return [self._names.get(label, label) for label in pipe.labels]
 
+    def became(
+        self,
+        original: Any,
+        gold: Sequence[Sequence[Doc]],
+        before: Sequence[Sequence[Doc]],
+        after: Sequence[Sequence[Doc]],
+    ) -> AdaptedComponent:
+        """What became of a component. gold, before, after: of text of the new kind, and of the old."""
+        now: Any = self._nlp.get_pipe(original.name)
+        new, old = (
+            comparison_of(original, *docs) for docs in zip(gold, before, after, strict=True)
+        )
+        return AdaptedComponent(
+            original.name,
+            sorted({*now.labels} - {*self.labels_of(original)}),
+            self.missing[original.name],
+            self.temperatures.get(original.name),
+            new,
+            old,
+        )
+
     def predictions(self, docs: Sequence[Doc]) -> list[Doc]:
         """Docs of the same words and sentences, as the pipeline annotates them, with labels by their
         names now."""
+        # no label that is there already may limit the others
         copies = [annotated_with(doc, []) for doc in docs]
         return [renamed(doc, self._names) for doc in self._nlp.pipe(copies)]
 
@@ -186,19 +187,25 @@ class Adapter:
         """Train the components one after the other, each from the weights that it had."""
         examples = [Example(annotated_with(doc, []), doc) for doc in docs]
         for original in self.originals:
+            # by the components before it, which are adapted by now
             annotated = annotated_before(self._nlp, original.name, examples)
             pipe: Any = grown(self._nlp, original, annotated, self._names)
-            rng = np.random.default_rng(self._seed)
             with pipe.learning_by(self._rule, log_likelihood, seed=self._seed):
-                for _ in range(10):
-                    order = rng.permutation(len(annotated)).tolist()
-                    for batch in minibatch([annotated[i] for i in order], 10):
-                        self.update(pipe, batch)
-                    progress()
+                self._learn(pipe, annotated, progress)
             # from now on, words outside of spans have no type
             pipe.labels_changed()
             for shim in weights_in(pipe.model):
                 shim.drop_features()
+
+    def _learn(
+        self, pipe: Any, examples: Sequence[Example], progress: Callable[[], object]
+    ) -> None:
+        rng = np.random.default_rng(self._seed)
+        for _ in range(10):
+            order = rng.permutation(len(examples)).tolist()
+            for batch in minibatch([examples[i] for i in order], 10):
+                self.update(pipe, batch)
+            progress()
 
     def update(self, pipe: Any, batch: Sequence[Example]) -> None:
         """Learn from some examples, whose annotation is silent about the missing types."""
@@ -217,6 +224,17 @@ class Adapter:
                 with suppress(ValueError):
                     found = calibrate(self._nlp, examples, [pipe.name])
                     self.temperatures[pipe.name] = found[pipe.name].temperature
+
+
+def comparison_of(
+    pipe: Any, gold: Sequence[Doc], before: Sequence[Doc], after: Sequence[Doc]
+) -> Comparison | None:
+    """None: there are no gold labels."""
+    labels = labels_in(pipe, gold)
+    if not labels:
+        return None
+    place = pipe.target.place
+    return compared(judged(gold, before, place, labels), judged(gold, after, place, labels))
 
 
 def adaptable(nlp: Language, docs: Sequence[Doc], names: Sequence[str]) -> list[Any]:
@@ -242,6 +260,11 @@ def adaptable(nlp: Language, docs: Sequence[Doc], names: Sequence[str]) -> list[
 def labels_in(pipe: SequenceComponent, docs: Sequence[Doc]) -> list[str]:
     """Gold labels for a component."""
     return pipe.target.labels_in([Example(doc, doc) for doc in docs])
+
+
+def gold_docs(examples: Iterable[Example], names: Mapping[str, str]) -> list[Doc]:
+    """Copies of the gold docs of examples, with labels by their names now."""
+    return [renamed(example.reference.copy(), names) for example in examples]
 
 
 def renamed(doc: Doc, names: Mapping[str, str]) -> Doc:

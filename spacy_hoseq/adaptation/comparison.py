@@ -40,6 +40,7 @@ def judged(gold: Sequence[Doc], docs: Sequence[Doc], place: str, labels: Sequenc
     known, so they count neither as right nor as wrong."""
     pairs = []
     for pair in pairs_of(gold, docs, place):
+        # whether a guess of another label is right, nobody has said
         if pair.guess not in labels:
             pair = pair._replace(guess="")
         if pair.gold or pair.guess:
@@ -52,6 +53,7 @@ def judged(gold: Sequence[Doc], docs: Sequence[Doc], place: str, labels: Sequenc
 
 def compared(before: Judged, after: Judged) -> Comparison:
     """Compare two annotations of the same gold docs."""
+    # p is that of a gain, or of a loss
     difference = paired_bootstrap(before.counts, after.counts, before.score, 2_000)
     if difference.gain < 0:
         difference = paired_bootstrap(after.counts, before.counts, before.score, 2_000)

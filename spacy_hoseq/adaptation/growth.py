@@ -46,6 +46,7 @@ def grown(
     """A new component in the place of an old one, with its weights, and with the labels and features
     of both it and the examples. renamed: labels of the old one -> their names now. RAISES ValueError
     [HS193]: label patterns for which there can be no other labels."""
+    # a component has no more labels after its initialization, so another one takes its place
     config = dict(nlp.get_pipe_config(old.name))
     pipe: Any = nlp.replace_pipe(old.name, config.pop("factory"), config=config)
     labels = [renamed.get(label, label) for label in old.labels]
@@ -103,30 +104,36 @@ def _take_weights(
     columns of the first, by the names that they have in the second."""
     labels = _places(tags_before, tags_now), len(tags_now)
     columns = labels
-    parts = scorer_of(old).parts
-    if parts is not None:
-        # every label as if it was frequent, so that none has fewer parts than before
-        layer = new.layers[0]
-        often = np.full(len(tags_now), 2)
-        (shim,) = weights_in(layer)[:1]
-        shim.extra = packed_parts(layer.attrs["parts_of"](list(tags_now), often))
-        names = shim.extra["names"]
-        columns = _places(parts.names, names), len(names)
+    if scorer_of(old).parts is not None:
+        columns = _parts_in(old, new, tags_now)
     for before, shim in zip(weights_in(old), weights_in(new), strict=True):
-        for name in before.parameters:
+        for name, parameter in before.parameters.items():
             weights = before.used_rows(name)
+            # patterns are those that training has counted: few new texts count none
             if name == "patterns":
                 shim.extra = before.extra
             elif name == "table":
-                rows = _join_keys(before, shim)
-                weights = _widened(weights, *_columns(weights.shape[1], *columns))
-                weights = UsedRows.of(weights.values, weights.rows, rows + 1)
+                n_rows = _join_keys(before, shim)
+                weights = _widened(weights, n_rows, *_columns(weights.shape[1], *columns))
             elif name == "trans":
                 weights = _square(weights, *labels)
             else:
                 weights = _square(weights, *columns)
-            sign = before.parameters[name].nonnegative
+            sign = parameter.nonnegative
             shim.set(Parameter(name, weights, nonnegative=sign, resumed=True))
+
+
+def _parts_in(old: Model, new: Model, tags: Sequence[str]) -> tuple[Ints, int]:
+    """Define the parts of labels that share weights. RETURNS where those of before are, and how many
+    there are."""
+    layer = new.layers[0]
+    shim = weights_in(layer)[0]
+    # every label as if it was frequent, so that none has fewer parts than before
+    often = np.full(len(tags), 2)
+    shim.extra = packed_parts(layer.attrs["parts_of"](list(tags), often))
+    names = shim.extra["names"]
+    parts: Any = scorer_of(old).parts
+    return _places(parts.names, names), len(names)
 
 
 def _places(names: Sequence[str], others: Sequence[str]) -> Ints:
@@ -137,16 +144,17 @@ def _places(names: Sequence[str], others: Sequence[str]) -> Ints:
 
 def _columns(width: int, columns: Ints, n_columns: int) -> tuple[Ints, int]:
     """Columns of a table: of labels, or of pairs of them, the earlier label first."""
+    # (`transitions` of a model are scores of pairs)
     if width == len(columns):
         return columns, n_columns
     return (columns[:, None] * n_columns + columns).reshape(-1), n_columns**2
 
 
-def _widened(weights: UsedRows, columns: Ints, n_columns: int) -> UsedRows:
-    """Weights (R, C) of more columns; the others are zero."""
+def _widened(weights: UsedRows, n_rows: int, columns: Ints, n_columns: int) -> UsedRows:
+    """Weights of more features and columns; the others, and the last row, are zero."""
     values = np.zeros((len(weights.values), n_columns), weights.values.dtype)
     values[:, columns] = weights.values
-    return UsedRows.of(values, weights.rows, weights.shape[0])
+    return UsedRows.of(values, weights.rows, n_rows + 1)
 
 
 def _square(weights: UsedRows, columns: Ints, n_columns: int) -> UsedRows:
@@ -159,6 +167,7 @@ def _square(weights: UsedRows, columns: Ints, n_columns: int) -> UsedRows:
 def _join_keys(before: WeightsShim, shim: WeightsShim) -> int:
     """Give a layer the features of both. Those of the old one come first. RETURNS their number."""
     keys = before.extra["keys"]
+    # one that is among the old ones when it is cut was the same feature in prediction, too
     found = shim.extra["keys"] & lowest_bits(bits_of(keys) or 64)
     new = np.setdiff1d(found[found != 0], keys)
     shim.extra = {**before.extra, "keys": np.concatenate([keys, new])}
