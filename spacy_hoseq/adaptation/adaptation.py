@@ -190,7 +190,11 @@ class Adapter:
             # by the components before it, which are adapted by now
             annotated = annotated_before(self._nlp, original.name, examples)
             pipe: Any = grown(self._nlp, original, annotated, self._names)
-            with pipe.learning_by(self._rule, log_likelihood, seed=self._seed):
+            # probabilities of hundreds of labels take minutes; labels alone are quick
+            objective = log_likelihood
+            if len(pipe.tags) > 100:
+                objective = pipe.objective
+            with pipe.learning_by(self._rule, objective, seed=self._seed):
                 self._learn(pipe, annotated, progress)
             # from now on, words outside of spans have no type
             pipe.labels_changed()
@@ -219,7 +223,10 @@ class Adapter:
         """Calibrate the components of which all labels are annotated, on text that they have not seen."""
         examples = [Example(annotated_with(doc, []), doc) for doc in docs]
         for pipe in self.originals:
-            if pipe.name in calibratable(self._nlp) and not self.missing[pipe.name]:
+            is_known = not self.missing[pipe.name]
+            # sums over more labels take minutes
+            is_quick = len(pipe.tags) <= 500
+            if is_known and is_quick and pipe.name in calibratable(self._nlp):
                 # too few examples have gold labels
                 with suppress(ValueError):
                     found = calibrate(self._nlp, examples, [pipe.name])
