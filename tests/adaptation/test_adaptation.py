@@ -80,6 +80,7 @@ def test_gold_outside_of_names(missing):
     assert pipe.gold(examples[:1]).sum(axis=1).tolist() == [1] * len(mask)
 
 
+@pytest.mark.long
 def test_other_names_in_texts_and_pipeline():
     nlp = base()
     names = {"Ann": "human", "Ivy": "human", "Zed": "man", "Bonn": "place"}
@@ -93,6 +94,7 @@ def test_other_names_in_texts_and_pipeline():
     assert ner.new.labels["LOC"][1] > 0.9
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_bytes_and_another_time_goes_on():
     saved = []
     for seed in (0, 0, 1):
@@ -108,6 +110,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_time_goes_on():
     assert names_in(nlp, "Gizmo left Rome .")[0][1] == "THING"
 
 
+@pytest.mark.long
 def test_texts_that_are_kept_apart_calibrate():
     nlp = base()
     result = spacy_hoseq.adapt(nlp, texts(nlp, {**OLD, **NEW}))

@@ -38,6 +38,7 @@ def new_texts(nlp):
     return [Example(unannotated(doc, nlp.vocab), doc)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GROWS)
 def test_scores_of_old_labels_stay(saved, name):  # noqa: F811
     nlp = saved(name)
