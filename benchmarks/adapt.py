@@ -25,9 +25,9 @@ from spacy.util import minibatch
 from thinc.api import Config
 
 import spacy_hoseq
-from spacy_hoseq.adaptation.adaptation import Adapter, labels_in, renamed
-from spacy_hoseq.adaptation.comparison import judged
 from spacy_hoseq.inspection.calibration import annotated_before
+from spacy_hoseq.pipelines.adaptation.adaptation import Adapter, labels_in, renamed
+from spacy_hoseq.pipelines.adaptation.comparison import judged
 from spacy_hoseq.pipelines.recipes import recipe
 from spacy_hoseq.pipelines.treebanks.training import train_recipe
 from spacy_hoseq.readers.annotated import annotated_with

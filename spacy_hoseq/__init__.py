@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from .lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .adaptation import adapt as adapt
     from .components.noun_chunks import noun_chunks as noun_chunks
     from .pipelines import load as load
+    from .pipelines.adaptation import adapt as adapt
 
 __version__ = "1.0.0"
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "adapt": "adaptation",
+        "adapt": "pipelines.adaptation",
         "load": "pipelines",
         "noun_chunks": "components.noun_chunks",
     },

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-ROOMS = "adaptation compaction curation recipes treebanks decoders features inspection".split()
+ROOMS = "compaction curation recipes treebanks decoders features inspection".split()
 ROOMS += "layers learning patterns segmentation".split()
 TAGGER = """
 import sys

@@ -19,7 +19,7 @@ PERMITTED = {
     "lazy_names": set(),
     "caches": set(),
     "words": {"numpy", "spacy", "srsly", "arrays"},
-    "__init__": {"lazy_names", "adaptation", "pipelines", "components"},
+    "__init__": {"lazy_names", "pipelines", "components"},
     "features": {"numpy", "spacy", "words", "arrays", "errors", "caches"},
     "decoders": {"numpy", "arrays", "errors", "caches"},
     "learning": {"numpy", "arrays", "errors", "decoders"},
@@ -43,8 +43,8 @@ PERMITTED = {
     "readers": {"numpy", "spacy", "srsly", "pyarrow", "features", "chunks", "arrays", "errors"},
     "pipelines": {
         "numpy", "spacy", "srsly", "thinc",
-        "inspection", "segmentation", "readers", "components", "layers", "learning", "features", "arrays", "errors",
-        "lazy_names",
+        "inspection", "segmentation", "readers", "components", "layers", "learning", "patterns", "features", "arrays",
+        "errors", "lazy_names", "reporting.scores", "reporting.significance",
     },
     "segmentation": {
         "numpy", "spacy", "thinc.api", "srsly",
@@ -56,11 +56,6 @@ PERMITTED = {
         "numpy", "spacy", "srsly", "pyarrow",
         "components", "readers", "pipelines.loading", "arrays", "errors", "lazy_names", "words",
         "__version__",
-    },
-    "adaptation": {
-        "numpy", "spacy", "thinc.api",
-        "inspection", "readers", "components", "layers", "learning", "patterns", "features", "arrays", "errors",
-        "pipelines.distillation", "reporting.scores", "reporting.significance",
     },
     # doors that docs/reference/names.md lists
     "compaction": {"pipelines.compaction"},
@@ -129,7 +124,7 @@ def forbidden_in(path):
     return absolute | wrong
 
 
-TOOLS = ("adaptation", "inspection", "reporting", "batch", "pipelines", "cli")
+TOOLS = ("inspection", "reporting", "batch", "pipelines", "cli")
 OF_TOOLS = [path for path in FILES if place(path)[0] in TOOLS]
 ROOMS_OF_DECODERS = {"decoders", *(f"decoders.{room}" for room in (*FLOORS, *BESIDE))}
 

@@ -9,9 +9,9 @@ from spacy.language import Language
 from spacy.training import Example
 from tqdm import tqdm
 
-from ..adaptation import adapt
-from ..adaptation.card import card_of, meta_of, notes_of, score_rows
 from ..errors import unreadable
+from ..pipelines.adaptation import adapt
+from ..pipelines.adaptation.card import card_of, meta_of, notes_of, score_rows
 from ..pipelines.compaction.pipeline import check_output, save_compact
 from ..pipelines.names import check_name
 from ..readers.annotated import annotated_with, read_docs, spacy_files, without_crossing

@@ -5,7 +5,7 @@ import re
 import pytest
 import spacy
 
-from ..adaptation.test_adaptation import NEW, OLD, base, names_in, texts
+from ..pipelines.adaptation.test_adaptation import NEW, OLD, base, names_in, texts
 from ..repository import hoseq
 
 

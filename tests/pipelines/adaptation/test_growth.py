@@ -6,14 +6,14 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_hoseq.adaptation.growth import check_growth, grown
 from spacy_hoseq.inspection.calibration import annotated_before
 from spacy_hoseq.layers.weights import weights_in
+from spacy_hoseq.pipelines.adaptation.growth import check_growth, grown
 from spacy_hoseq.pipelines.recipes import RECIPES
 
-from ..builders import misc, packaged, unannotated
-from ..components import helpers as tags
-from ..components.test_compose import quiet, saved  # noqa: F401
+from ...builders import misc, packaged, unannotated
+from ...components import helpers as tags
+from ...components.test_compose import quiet, saved  # noqa: F401
 
 pytestmark = [quiet, pytest.mark.filterwarnings("ignore::UserWarning:spacy")]
 # with a network, with cells of rules, or with labels decided one by one

@@ -11,15 +11,15 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..components.base import SequenceComponent
-from ..errors import not_found, unknown_name, wrong_value
-from ..inspection.calibration import annotated_before, calibratable, calibrate
-from ..inspection.folds import divided as in_folds
-from ..layers.weights import weights_in
-from ..learning import HeldAdaGrad, log_likelihood
-from ..pipelines.distillation.silver import renamed as renamed_spans
-from ..readers.annotated import annotated_with
-from ..readers.division import divided
+from ...components.base import SequenceComponent
+from ...errors import not_found, unknown_name, wrong_value
+from ...inspection.calibration import annotated_before, calibratable, calibrate
+from ...inspection.folds import divided as in_folds
+from ...layers.weights import weights_in
+from ...learning import HeldAdaGrad, log_likelihood
+from ...readers.annotated import annotated_with
+from ...readers.division import divided
+from ..distillation.silver import renamed as renamed_spans
 from .comparison import Comparison, compared, judged
 from .growth import check_growth, grown
 

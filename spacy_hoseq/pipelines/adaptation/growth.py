@@ -13,18 +13,18 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Model
 
-from ..arrays import Ints
-from ..components.structured import StructuredComponent
-from ..errors import Errors
-from ..features.keys import bits_of, lowest_bits
-from ..inspection.calibration import is_linear
-from ..layers.label_parts import packed_parts
-from ..layers.scorer import scorer_of
-from ..layers.weights import WeightsShim, weights_in
-from ..learning.parameter import Parameter
-from ..learning.used_rows import UsedRows
-from ..patterns.sources import PatternFeatures
-from ..pipelines.distillation.silver import renamed_tag
+from ...arrays import Ints
+from ...components.structured import StructuredComponent
+from ...errors import Errors
+from ...features.keys import bits_of, lowest_bits
+from ...inspection.calibration import is_linear
+from ...layers.label_parts import packed_parts
+from ...layers.scorer import scorer_of
+from ...layers.weights import WeightsShim, weights_in
+from ...learning.parameter import Parameter
+from ...learning.used_rows import UsedRows
+from ...patterns.sources import PatternFeatures
+from ..distillation.silver import renamed_tag
 
 
 def check_growth(pipe: Any) -> None:

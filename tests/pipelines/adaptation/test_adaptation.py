@@ -8,10 +8,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 import spacy_hoseq
-from spacy_hoseq.adaptation.adaptation import Adapter
-from spacy_hoseq.adaptation.comparison import compared, judged
+from spacy_hoseq.pipelines.adaptation.adaptation import Adapter
+from spacy_hoseq.pipelines.adaptation.comparison import compared, judged
 
-from ..builders import learn, unannotated
+from ...builders import learn, unannotated
 
 OLD = {"Ann": "PER", "Bob": "PER", "Oslo": "LOC", "Rome": "LOC", "Lee": "PER", "Bonn": "LOC"}
 NEW = {"Ann": "PER", "Zed": "PER", "Ivy": "PER", "Gizmo": "THING", "Widget": "THING"}

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from spacy.tokens import Doc
 
-from ..arrays import Floats
-from ..components.targets.places import target_at
-from ..reporting.scores import Pair, counts, label_scores, pairs_of
-from ..reporting.significance import accuracy, f_score, paired_bootstrap
+from ...arrays import Floats
+from ...components.targets.places import target_at
+from ...reporting.scores import Pair, counts, label_scores, pairs_of
+from ...reporting.significance import accuracy, f_score, paired_bootstrap
 
 
 class Comparison(NamedTuple):
