@@ -49,9 +49,11 @@ REGISTRIES = (
 PACKAGE = Path(spacy_hoseq.__file__).parent
 CODE = re.compile(r"H[SW]\d{3}")
 
+
 def filled(text: str) -> str:
     """A page with its tables."""
     return MARK.sub(lambda mark: made(mark[1], mark[2]), text)
+
 
 @cache
 def made(kind: str, name: str) -> str:
@@ -69,11 +71,13 @@ def made(kind: str, name: str) -> str:
         f"- **{code}** {text}" for code, text in messages(Errors if kind == "errors" else Warnings)
     )
 
+
 def with_options(text: str) -> str:
     """The page of the commands with the options of each as its `--help` has them."""
     return OPTIONS.sub(
         lambda mark: f"{mark[0].splitlines()[0]}\n\n{listed(options(mark[1]))}\n", text
     )
+
 
 def listed(rows: Sequence[tuple[str, str, str]]) -> str:
     """Markdown: options with the same help are one item, the default stands in parentheses."""
@@ -87,6 +91,7 @@ def listed(rows: Sequence[tuple[str, str, str]]) -> str:
         lines.append(f"- {', '.join(spellings)}{default}: {escaped}")
     return "\n".join(lines)
 
+
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Markdown."""
     cells = [header, ["---"] * len(header), *rows]
@@ -94,10 +99,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells
     )
 
+
 def registered(name: str) -> Callable[..., Any]:
     """The function behind a registered name."""
     (registry,) = [registry for registry in REGISTRIES if name in getattr(spacy.registry, registry)]
     return spacy.registry.get(registry, name)
+
 
 def settings(name: str) -> list[tuple[str, str, str, str]]:
     """(name, type, default, meaning) of each setting of a factory or a registered function."""
@@ -121,10 +128,12 @@ def settings(name: str) -> list[tuple[str, str, str, str]]:
         for n, default in defaults.items()
     ]
 
+
 def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """Those that a config can set."""
     found = inspect.signature(function).parameters
     return {name: p for name, p in found.items() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+
 
 def items(doc: str, names: Sequence[str]) -> dict[str, str]:
     """What a docstring says of each setting: "name (type): meaning", on lines of its own or behind another one."""
@@ -141,6 +150,7 @@ def items(doc: str, names: Sequence[str]) -> dict[str, str]:
             found.update(dict.fromkeys(place[1].split(", "), text[place.end() : end].strip()))
     return found
 
+
 def type_name(annotation: Any) -> str:
     """As a reader of a config understands it."""
     text = getattr(annotation, "__name__", "") if inspect.isclass(annotation) else str(annotation)
@@ -154,6 +164,7 @@ def type_name(annotation: Any) -> str:
         is_optional = text.startswith("Optional") or text.endswith("or null")
         return "function or null" if is_optional else "function"
     return re.sub(r"Optional\[(.*)\]$", r"\1 or null", text)
+
 
 def default_name(value: Any) -> str:
     """As it stands in a config; of an object the registered name."""
@@ -169,6 +180,7 @@ def default_name(value: Any) -> str:
         settings = [f"`{key} = {json.dumps(v)}`" for key, v in given.items()]
         return ": ".join([*(made_by or ["`{}`"]), *([", ".join(settings)] if settings else [])])
     return f"`{json.dumps(value)}`"
+
 
 def options(name: str) -> list[tuple[str, str, str]]:
     """(spellings, default, help) of each option of a command but those that the page says once."""
@@ -190,11 +202,13 @@ def options(name: str) -> list[tuple[str, str, str]]:
             )
     return rows
 
+
 def shown(default: Any) -> str:
     """A default of an option; a switch is off, a list may be empty."""
     if default in (None, False, "", [], ()) or callable(default):
         return ""
     return "on" if default is True else f"`{getattr(default, 'value', default)}`"
+
 
 def messages(group: Any) -> Iterator[tuple[str, str]]:
     """(code, text) of all messages. What is filled in stands in braces."""
@@ -202,9 +216,11 @@ def messages(group: Any) -> Iterator[tuple[str, str]]:
         text = re.sub(r"\s+", " ", getattr(group, code).partition("] ")[2])
         yield code, re.sub(r"([*_<>\[\]#|])", r"\\\1", re.sub(r"!r\}", "}", text))
 
+
 def is_ours(function: Callable[..., Any]) -> bool:
     """Whether the package has it: code of an experiment may have been run in this process, too."""
     return str(function.__module__).partition(".")[0] == PACKAGE.name  # code run from a page: None
+
 
 def template_rows() -> list[tuple[str, str, str]]:
     """(name, number of templates, what for) of all ready-made sets of templates."""
@@ -214,10 +230,12 @@ def template_rows() -> list[tuple[str, str, str]]:
         for name, each in sets
     ]
 
+
 def first_sentence(function: Callable[..., Any]) -> str:
     """Of a docstring, without line breaks."""
     text = " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
     return re.sub(r"^Registered as `[^`]+`[.:] ?", "", text)
+
 
 def rooms() -> list[tuple[str, str]]:
     """(folder or module, its first sentence) of the package."""
@@ -235,6 +253,7 @@ def rooms() -> list[tuple[str, str]]:
         for name, doc in sorted(docs.items())
     ]
 
+
 def names() -> list[tuple[str, str, str]]:
     """(name, registry, first sentence) of all registered functions."""
     return [
@@ -243,6 +262,7 @@ def names() -> list[tuple[str, str, str]]:
         for name, function in sorted(getattr(spacy.registry, registry).get_all().items())
         if is_ours(function)
     ]
+
 
 if __name__ == "__main__":
     COMMANDS.write_text(with_options(COMMANDS.read_text(encoding="utf8")), encoding="utf8")
