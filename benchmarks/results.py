@@ -36,7 +36,14 @@ RESULTS = [
     beside_small("tags, web text, %", "tags, EWT dev"),
     beside_small("names, Wikipedia, F", "names, Wikigold, a tenth"),
     Result("chunks, news, F", "performance", "tagging", ("hoseq tagger + chunker", "F")),
-    Result("lemmas, Afrikaans, raw text, F", "languages", "languages", ("af", "lemmas")),
+    Result(
+        "lemmas, Irish, raw text, F",
+        "languages",
+        "languages",
+        ("ga, ours", "lemmas"),
+        ("ga, UDPipe 1", "lemmas"),
+        "UDPipe 1",
+    ),
     beside_small("words a second, raw new text", "raw new text, words a second"),
     beside_small("size, MB", "size, MB"),
 ]
