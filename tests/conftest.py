@@ -25,8 +25,8 @@ COMMON: dict[str, Any] = dict(
         HealthCheck.too_slow,  # beside other processes anything is
     ],
 )
-settings.register_profile("quick", max_examples=50, **COMMON)
-settings.register_profile("all", max_examples=60, **COMMON)
+settings.register_profile("quick", max_examples=40, **COMMON)
+settings.register_profile("all", max_examples=40, **COMMON)
 settings.register_profile("slow", max_examples=100, **COMMON)
 
 # Folders whose modules take a minute each. They come first: last, each would leave the other processors idle.
