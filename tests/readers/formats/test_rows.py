@@ -44,12 +44,15 @@ def test_rows(tmp_path):
 
 
 BACKWARDS = [{"start": 0, "end": 3}, {"start": 4, "end": 8}, {"start": 0, "end": 8}]
+CROSSING = [{"start": 0, "end": 3}, {"start": 5, "end": 8}, {"start": 7, "end": 20}]
+BEYOND = [{"start": 0, "end": 3}, {"start": 5, "end": 20}, {"start": 20, "end": 25}]
 OVERLAP = [{"start": 0, "end": 3, "label": name, "group": "ents"} for name in ("PER", "ORG")]
 
 
 @pytest.mark.parametrize(
     "changed",
     [{"text": "Ann"}, {"tokens": None}, {"text": None, "error": "HS000"}, {"spans": OVERLAP}, {"tokens": BACKWARDS},
+     {"tokens": CROSSING}, {"tokens": BEYOND},
      {"spans": [{"start": 5, "end": 3, "label": "X", "group": "ents"}]}],
 )  # fmt: skip
 def test_rows_that_cannot_be_read(tmp_path, changed):
