@@ -27,7 +27,7 @@ from thinc.api import Config
 import spacy_hoseq
 from spacy_hoseq.inspection.calibration import annotated_before
 from spacy_hoseq.pipelines.adaptation.adaptation import Adapter, labels_in, renamed
-from spacy_hoseq.pipelines.adaptation.comparison import judged
+from spacy_hoseq.pipelines.adaptation.comparison import evaluated
 from spacy_hoseq.pipelines.recipes import recipe
 from spacy_hoseq.pipelines.treebanks.training import train_recipe
 from spacy_hoseq.readers.annotated import annotated_with
@@ -134,7 +134,7 @@ def compare(task: Task, n: int, seeds: int) -> list[list[tuple[float, float]]]:
 
 def score_of(adapter: Adapter, original: Any, docs: list[Doc]) -> float:
     labels = labels_in(original, docs)
-    return judged(docs, adapter.predictions(docs), original.target.place, labels).value
+    return evaluated(docs, adapter.predictions(docs), original.target.place, labels).value
 
 
 def put_back(task: Task, original: Any) -> None:

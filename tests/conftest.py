@@ -26,7 +26,6 @@ COMMON: dict[str, Any] = dict(
     ],
 )
 settings.register_profile("quick", max_examples=40, **COMMON)
-settings.register_profile("all", max_examples=40, **COMMON)
 settings.register_profile("slow", max_examples=100, **COMMON)
 
 # Folders whose modules take a minute each. They come first: last, each would leave the other processors idle.
@@ -35,7 +34,7 @@ FIRST = ("conformance", "docs", "project", "experiments")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     option = parser.addoption
-    option("--all", action="store_true", help="long tests too, and more random examples")
+    option("--all", action="store_true", help="long tests, too")
     option("--slow", action="store_true", help="as --all, with thousands of random examples")
     option("--rounds", type=int, default=25, help="with --slow: of 100 random examples, at most")
     option("--seconds", type=float, default=10.0, help="with --slow: for all rounds of a test")
@@ -47,8 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes minutes; run by --slow")
     long = "long: takes longer than a newcomer waits for gladly; run by --all"
     config.addinivalue_line("markers", long)
-    slow, everything = config.getoption("--slow"), config.getoption("--all")
-    settings.load_profile("slow" if slow else "all" if everything else "quick")
+    settings.load_profile("slow" if config.getoption("--slow") else "quick")
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(secrets.randbelow(10**6))
 

@@ -14,10 +14,11 @@ from ..pipelines.adaptation import adapt
 from ..pipelines.adaptation.card import card_of, meta_of, notes_of, score_rows
 from ..pipelines.compaction.pipeline import check_output, save_compact
 from ..pipelines.names import check_name
-from ..readers.annotated import annotated_with, read_docs, spacy_files, without_crossing
-from .app import done, hoseq_cli, msg
+from ..readers.account import Account
+from ..readers.annotated import annotated_with, without_crossing
+from .app import hoseq_cli, msg
 from .apply import names_in
-from .shared import Code, Folder, Force, Model, pipeline_of, write
+from .shared import Code, Folder, Force, Model, docs_in, finish, pipeline_of, write
 
 
 @hoseq_cli.command("adapt", failed="No pipeline made")
@@ -72,12 +73,13 @@ def adapt_cli(
     if labels is not None:
         renaming = names_of(labels)
     nlp = pipeline_of(model, code)
+    account = Account()
     with tqdm(unit=" passes", leave=False, disable=None) as bar:
         result = adapt(
             nlp,
-            examples_in(nlp, corpus),
-            dev=examples_in(nlp, dev),
-            old=examples_in(nlp, old),
+            examples_in(nlp, corpus, account),
+            dev=examples_in(nlp, dev, account),
+            old=examples_in(nlp, old, account),
             components=names_in(components),
             labels=renaming,
             hold=hold,
@@ -92,7 +94,10 @@ def adapt_cli(
         msg.table(rows, header=title, divider=True, aligns=("l", "r", "r", "r", "r"))
     for note in notes_of(result):
         msg.text(note)
-    done(
+    account.wrote(output)
+    finish(
+        account,
+        {"Texts": result.texts["train"]},
         f'spacy.load("{output}"); its card: {output / "README.md"}',
         f'python -m spacy hoseq tag {output} "..."',
     )
@@ -112,9 +117,9 @@ def names_of(path: Path) -> dict[str, str]:
     return names
 
 
-def examples_in(nlp: Language, path: Path | None) -> Sequence[Example]:
+def examples_in(nlp: Language, path: Path | None, account: Account) -> Sequence[Example]:
     """Annotated texts of a .spacy file or folder; none without a path."""
     if path is None:
         return []
-    docs = without_crossing(read_docs(spacy_files(path), nlp.vocab))
+    docs = without_crossing(docs_in(path, nlp.vocab, account))
     return [Example(annotated_with(doc, []), doc) for doc in docs]

@@ -82,9 +82,9 @@ class HeldAdaGrad:
 
         g = dw + h (w - w0)        G <- G + g^2        w <- w - rate * g / sqrt(G)
 
-    h is `hold` where w0 is not 0, and at most 1 where it is: of new features and labels. A weight
-    pays when its row occurs in an update, so that those of frequent features, which were learnt from
-    much text, are held most: a Gaussian prior around w0 with the variance 1 / (h * updates with the
+    h is `hold` where w0 is not 0, and at most 1 where it is: of new features and labels. A weight is
+    held in each update in which its row occurs, so that those of frequent features, which were learnt
+    from much text, are held most: a Gaussian prior around w0 with the variance 1 / (h * updates with the
     feature), much as elastic weight consolidation has it (Kirkpatrick et al. 2017).
 
     hold (float): >= 0. learn_rate (float): > 0, the size of the first step of each weight.

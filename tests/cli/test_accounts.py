@@ -53,8 +53,8 @@ def test_account(command, output, options, counts, folder):
         assert "shut [Errno 13] Permission denied" in printed and "No such file" in printed
 
 
-SHUT = {"find-errors": "HS172", "correct": "HS172", "treebank": "HS191"}
-MODELS = {"find-errors": "crf", "compact": "en", "report": "en", "calibrate": "en"}
+SHUT = {"find-errors": "HS172", "adapt": "HS172", "correct": "HS172", "treebank": "HS191"}
+MODELS = {"find-errors": "crf", "adapt": "en", "compact": "en", "report": "en", "calibrate": "en"}
 WHOLE = [*MODELS, "correct", "treebank"]
 
 

@@ -35,7 +35,7 @@ def test_what_is_won_and_lost(folder):
         saved.append([path.read_bytes() for path in paths])
     assert saved[0] == saved[1]
     shown = " ".join(output.split())
-    for text in ("new text", "old text", "new labels: product", "no text has LOC", "5 trainings"):
+    for text in ("new text", "old text", "new labels: product", "no text has LOC", "in 5 parts"):
         assert text in shown, text
     nlp = spacy.load(folder / "mine")
     assert nlp.meta["name"] == "chats" and list(nlp.meta["performance"]) == ["hoseq_ner"]

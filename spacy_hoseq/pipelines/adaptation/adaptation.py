@@ -20,7 +20,7 @@ from ...learning import HeldAdaGrad, log_likelihood
 from ...readers.annotated import annotated_with
 from ...readers.division import divided
 from ..distillation.silver import renamed as renamed_spans
-from .comparison import Comparison, compared, judged
+from .comparison import Comparison, compared, evaluated
 from .growth import check_growth, grown
 
 
@@ -39,7 +39,7 @@ class AdaptedComponent(NamedTuple):
 
 class Adaptation(NamedTuple):
     """components: those that were adapted. texts: how many they learnt from, and are compared on. folds:
-    trainings that judged the texts that they had not seen; 0 = these were kept apart."""
+    trainings of cross-validation; 0 = these texts were kept apart."""
 
     components: list[AdaptedComponent]
     texts: dict[str, int]
@@ -65,8 +65,8 @@ def adapt(
         nlp.to_disk("mine")
 
     examples: of whose references everything is taken, also words and sentences.
-    dev: to compare and to calibrate on. None: a fifth of the examples. Of fewer than 200 examples
-        each fifth is judged by a training on the others, and the pipeline learns from all.
+    dev: to compare and to calibrate on. Empty: a fifth of the examples. Of fewer than 200 examples
+        each fifth is annotated by a training on the others, and the pipeline learns from all.
     old: text of the old kind, with the labels of the pipeline: what is forgotten there.
     components: names; none = all of this package whose labels the examples have, but for sentences.
     labels: labels of the examples or the pipeline -> their names from now on.
@@ -93,13 +93,13 @@ def adapt(
     before = [adapter.predictions(test), adapter.predictions(old_docs)]
     after = []
     if folds:
-        after.append(adapter.judged(docs, folds, progress))
+        after.append(adapter.cross_validated(docs, folds, progress))
     adapter.train(docs, progress)
     if not folds:
         after.append(adapter.predictions(test))
         adapter.calibrate(test)
     after.append(adapter.predictions(old_docs))
-    adapted = [adapter.became(pipe, [test, old_docs], before, after) for pipe in adapter.originals]
+    adapted = [adapter.result(pipe, [test, old_docs], before, after) for pipe in adapter.originals]
     return Adaptation(adapted, {"train": len(docs), "test": len(test)}, folds)
 
 
@@ -142,7 +142,7 @@ class Adapter:
         """Labels that a component had, by their names now."""
         return [self._names.get(label, label) for label in pipe.labels]
 
-    def became(
+    def result(
         self,
         original: Any,
         gold: Sequence[Sequence[Doc]],
@@ -170,7 +170,7 @@ class Adapter:
         copies = [annotated_with(doc, []) for doc in docs]
         return [renamed(doc, self._names) for doc in self._nlp.pipe(copies)]
 
-    def judged(
+    def cross_validated(
         self, docs: Sequence[Doc], n_folds: int, progress: Callable[[], object]
     ) -> list[Doc]:
         """`predictions`, of each part of the docs by a training on the others."""
@@ -179,8 +179,8 @@ class Adapter:
         for part in range(n_folds):
             numbers = np.flatnonzero(parts == part).tolist()
             self.train([docs[i] for i in np.flatnonzero(parts != part).tolist()], progress)
-            judged = self.predictions([docs[i] for i in numbers])
-            predicted.update(zip(numbers, judged, strict=True))
+            predictions = self.predictions([docs[i] for i in numbers])
+            predicted.update(zip(numbers, predictions, strict=True))
         return [predicted[i] for i in range(len(docs))]
 
     def train(self, docs: Sequence[Doc], progress: Callable[[], object]) -> None:
@@ -241,7 +241,8 @@ def comparison_of(
     if not labels:
         return None
     place = pipe.target.place
-    return compared(judged(gold, before, place, labels), judged(gold, after, place, labels))
+    first = evaluated(gold, before, place, labels)
+    return compared(first, evaluated(gold, after, place, labels))
 
 
 def adaptable(nlp: Language, docs: Sequence[Doc], names: Sequence[str]) -> list[Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..treebanks.card import markdown
 from .adaptation import Adaptation
 from .comparison import Comparison
 
@@ -41,8 +42,7 @@ def card_of(folder: str, meta: Mapping[str, Any], result: Adaptation) -> str:
     """The card as Markdown."""
     tables = []
     for header, rows in score_rows(result):
-        lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-        tables.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
+        tables.append(markdown(header, rows))
     return CARD.format(
         name=f"{meta['lang']}_{meta['name']}",
         description=meta["description"],
@@ -67,10 +67,10 @@ def notes_of(result: Adaptation) -> list[str]:
     """Sentences on how it was measured, and what is different now."""
     how = "that were kept apart"
     if result.folds:
-        how = f"by {result.folds} trainings, each of which had not seen those that it is judged on"
+        how = f"by cross-validation in {result.folds} parts"
     notes = [
         f"Learnt from {result.texts['train']:,} texts; measured on {result.texts['test']:,} {how}.",
-        "p: how often the change has another sign when sentences are drawn anew.",
+        "p: two-sided bootstrap over sentences.",
     ]
     for component in result.components:
         if component.labels:

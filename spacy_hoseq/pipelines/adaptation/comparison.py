@@ -12,9 +12,9 @@ from ...reporting.significance import accuracy, f_score, paired_bootstrap
 
 
 class Comparison(NamedTuple):
-    """before, after: scores, F of spans, or the share of labels that are right. p: how often the change
-    has another sign, or is 0, when sentences are drawn anew. labels: label -> how often it is annotated,
-    F before, F after."""
+    """before, after: scores, F of spans, or the share of labels that are right. p: of
+    the two-sided bootstrap over sentences. labels: label -> how often it is annotated, F before, F
+    after."""
 
     before: float
     after: float
@@ -22,7 +22,7 @@ class Comparison(NamedTuple):
     labels: dict[str, tuple[int, float, float]]
 
 
-class Judged(NamedTuple):
+class Evaluated(NamedTuple):
     """Annotation beside gold docs. pairs: of labels. counts (S, 3): of sentences, as `counts` gives them.
     score: of counts."""
 
@@ -35,8 +35,10 @@ class Judged(NamedTuple):
         return float(self.score(self.counts.sum(axis=0, keepdims=True))[0])
 
 
-def judged(gold: Sequence[Doc], docs: Sequence[Doc], place: str, labels: Sequence[str]) -> Judged:
-    """Judge docs by gold docs. place: of labels. labels: that are annotated there. Of others nothing is
+def evaluated(
+    gold: Sequence[Doc], docs: Sequence[Doc], place: str, labels: Sequence[str]
+) -> Evaluated:
+    """Evaluate docs by gold docs. place: of labels. labels: that are annotated there. Of others nothing is
     known, so they count neither as right nor as wrong."""
     pairs = []
     for pair in pairs_of(gold, docs, place):
@@ -48,19 +50,18 @@ def judged(gold: Sequence[Doc], docs: Sequence[Doc], place: str, labels: Sequenc
     score = accuracy
     if target_at(place).labels_spans:
         score = f_score
-    return Judged(pairs, counts(gold, pairs), score)
+    return Evaluated(pairs, counts(gold, pairs), score)
 
 
-def compared(before: Judged, after: Judged) -> Comparison:
+def compared(before: Evaluated, after: Evaluated) -> Comparison:
     """Compare two annotations of the same gold docs."""
-    # p is that of a gain, or of a loss
-    difference = paired_bootstrap(before.counts, after.counts, before.score, 2_000)
-    if difference.gain < 0:
-        difference = paired_bootstrap(after.counts, before.counts, before.score, 2_000)
+    gain = paired_bootstrap(before.counts, after.counts, before.score, 2_000)
+    loss = paired_bootstrap(after.counts, before.counts, before.score, 2_000)
+    p = min(1.0, 2 * min(gain.p, loss.p))
     labels: dict[str, tuple[int, float, float]] = {}
     for row in label_scores(before.pairs):
         labels[row["label"]] = (row["gold"], row["f"], 0.0)
     for row in label_scores(after.pairs):
         _, f_before, _ = labels.get(row["label"], (0, 0.0, 0.0))
         labels[row["label"]] = (row["gold"], f_before, row["f"])
-    return Comparison(before.value, after.value, difference.p, labels)
+    return Comparison(before.value, after.value, p, labels)

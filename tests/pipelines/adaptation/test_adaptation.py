@@ -9,7 +9,7 @@ from spacy.training import Example
 
 import spacy_hoseq
 from spacy_hoseq.pipelines.adaptation.adaptation import Adapter
-from spacy_hoseq.pipelines.adaptation.comparison import compared, judged
+from spacy_hoseq.pipelines.adaptation.comparison import compared, evaluated
 
 from ...builders import learn, unannotated
 
@@ -141,7 +141,7 @@ def test_a_comparison():
             ["B-PER", "O", "B-LOC", "O"],
         )
     )
-    first, second = (judged([gold], [doc], "ents", ["PER", "LOC"]) for doc in (before, after))
+    first, second = (evaluated([gold], [doc], "ents", ["PER", "LOC"]) for doc in (before, after))
     assert first.value == pytest.approx(2 * 1 / (2 + 3)) and second.value == pytest.approx(0.8)
     comparison = compared(first, second)
     assert comparison.labels == {
