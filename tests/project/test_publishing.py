@@ -6,6 +6,7 @@ from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
+import srsly
 
 import spacy_hoseq
 
@@ -69,3 +70,13 @@ def test_the_changelog_has_this_version_and_its_day():
     text = (ROOT / "CHANGELOG.md").read_text("utf8")
     versions = re.findall(r"^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$", text, re.M)
     assert versions[0] == spacy_hoseq.__version__
+
+
+def test_entry_for_the_universe_of_spacy(capsys):
+    """Its example prints what it says."""
+    entry = srsly.read_json(ROOT / "docs" / "universe.json")
+    *code, printed = entry["code_example"]
+    exec("\n".join(code), {})
+    assert capsys.readouterr().out.strip() == printed.removeprefix("# ")
+    assert f"https://github.com/{entry['github']}" == REPOSITORY
+    assert entry["pip"] == METADATA["Name"]
